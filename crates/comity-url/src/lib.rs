@@ -1,0 +1,30 @@
+//! Origins, crawl URLs, URL keys, SURT, scope filters and trap guards.
+//!
+//! What it is: the one place of comity where text becomes a URL and a URL becomes a key. Five keys
+//! live here and are never mixed: [`CrawlUrl`] (queued, judged, sent and recorded), [`Origin`]
+//! (robots.txt and pacing), the registrable domain (budgets), `UrlKey` (the seen-set only) and
+//! `Surt` (archive indexes only).
+//!
+//! What it is not: it opens no connection, reads no clock, resolves no name, and it knows nothing of
+//! robots.txt rules.
+//!
+//! ```
+//! use comity_url::CrawlUrl;
+//!
+//! let page = CrawlUrl::parse("HTTP://user:pw@www.Example.COM.:80/a/../%7euser?b=2&a=1#top")?;
+//! assert_eq!(page.as_str(), "http://www.example.com/%7euser?b=2&a=1");
+//! assert_eq!(page.request_target(), "/%7euser?b=2&a=1");
+//! assert_eq!(page.origin().as_str(), "http://www.example.com");
+//! assert_eq!(page.origin().registrable_domain(), Some("example.com"));
+//! # Ok::<(), comity_url::UrlError>(())
+//! ```
+
+mod crawl_url;
+mod error;
+mod origin;
+mod sendable;
+
+pub use crawl_url::CrawlUrl;
+pub use error::UrlError;
+pub use origin::{HostKind, Origin, Scheme};
+pub use sendable::{MAX_CRAWL_URL_BYTES, MAX_HOST_BYTES};
