@@ -1,0 +1,37 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod bytes;
+mod compile;
+mod dialect;
+mod entry;
+mod lines;
+mod normal;
+mod pacing;
+mod pattern;
+mod record;
+mod robots;
+mod ruleset;
+mod signal;
+mod target;
+mod token;
+mod verdict;
+mod view;
+
+pub use compile::{MAX_GROUP_TOKENS, MAX_NOTES};
+pub use dialect::Dialect;
+pub use lines::MAX_LINE_BYTES;
+pub use pacing::{RequestRate, VisitTime};
+pub use pattern::Pattern;
+pub use record::ExtensionKind;
+pub use robots::{MAX_BYTES, Robots};
+pub use ruleset::{Note, RuleSet, Selected};
+pub use signal::{MAX_SIGNALS, Signal};
+pub use target::request_target;
+pub use token::{ProductToken, TokenError, TokenNote, token_note};
+pub use verdict::{Basis, Evidence, MatchedRule, RuleKind, RuleRef, RuleVia, Verdict};
+pub use view::{AgentLine, Extension, Group, RuleLine};

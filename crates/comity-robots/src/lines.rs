@@ -1,0 +1,149 @@
+//! Bytes to lines to keys and values, as Google's parser cuts them.
+
+use memchr::{memchr2, memchr3};
+
+use crate::bytes::{is_blank, split_while, trim, trim_start};
+
+/// Bytes of a line that are kept: 2,083 × 8 − 1 (Google's parser; the browser limit of a URL, eightfold). The rest of an
+/// overlong line is dropped, the kept part is used.
+pub const MAX_LINE_BYTES: usize = 2083 * 8 - 1;
+
+/// One line without its line end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line<'a> {
+    /// Counted from 1.
+    pub(crate) number: u32,
+    /// Where the line starts in the text.
+    pub(crate) start: usize,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// The lines of a text: LF, CR and CRLF end one (RFC 9309 §2.2), nothing else does.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines<'a> {
+    text: &'a [u8],
+    next: Option<usize>,
+    number: u32,
+}
+
+impl<'a> Lines<'a> {
+    /// Starts behind a byte-order mark, also behind the first one or two bytes of one (Google's parser).
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        let mark = [0xEF, 0xBB, 0xBF];
+        let skipped = text.iter().zip(mark).take_while(|(byte, mark)| **byte == *mark).count();
+        Self { text, next: Some(skipped), number: 0 }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = self.next?;
+        let rest = self.text.get(start..)?;
+        self.number = self.number.saturating_add(1);
+        let end = memchr2(b'\n', b'\r', rest);
+        self.next = end.map(|end| match rest.get(end..) {
+            Some([b'\r', b'\n', ..]) => start + end + 2,
+            _ => start + end + 1,
+        });
+        let length = end.unwrap_or(rest.len()).min(MAX_LINE_BYTES);
+        Some(Line { number: self.number, start, bytes: rest.get(..length)? })
+    }
+}
+
+/// A line cut in two; both parts trimmed, the key not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyValue<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    /// Cuts the line at its first `:`, or, without one, between exactly two words (Google's parser). A comment and
+    /// whatever follows a NUL byte are dropped before.
+    pub(crate) fn key_value(&self) -> Option<KeyValue<'a>> {
+        let line = trim_start(self.bytes);
+        let at = memchr3(b':', b'#', 0, line).unwrap_or(line.len());
+        let (head, rest) = line.split_at(at);
+        let (key, value) = match rest {
+            [b':', value @ ..] => (trim(head), value),
+            _ => two_words(trim(head))?,
+        };
+        (!key.is_empty()).then_some(KeyValue { key, value })
+    }
+}
+
+impl KeyValue<'_> {
+    /// The value without comment and white space. Apart from [`Line::key_value`] because most lines that are none of
+    /// ours are known by their key alone.
+    pub(crate) fn trimmed_value(&self) -> &[u8] {
+        let end = memchr2(b'#', 0, self.value).unwrap_or(self.value.len());
+        trim(self.value.get(..end).unwrap_or_default())
+    }
+}
+
+/// The two words of a line that has exactly two, separated by blanks.
+fn two_words(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (first, rest) = split_while(line, |byte| !is_blank(byte));
+    let (_, second) = split_while(rest, is_blank);
+    let only_two = !second.is_empty() && !second.iter().copied().any(is_blank);
+    only_two.then(|| (trim(first), second))
+}
+
+/// The column of byte `offset` of `text`, counted in bytes from 1.
+pub(crate) fn column(text: &[u8], offset: usize) -> u32 {
+    let before = text.get(..offset).unwrap_or_default();
+    let start = memchr::memrchr2(b'\n', b'\r', before).map_or(0, |end| end + 1);
+    u32::try_from(offset - start).map_or(u32::MAX, |column| column.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn cut(text: &str) -> Option<(&str, &str)> {
+        let line = Line { number: 1, start: 0, bytes: text.as_bytes() };
+        let parts = line.key_value()?;
+        let value = trim(parts.value.split(|b| *b == b'#' || *b == 0).next().unwrap());
+        assert_eq!(value, parts.trimmed_value());
+        Some((core::str::from_utf8(parts.key).unwrap(), core::str::from_utf8(value).unwrap()))
+    }
+
+    #[test]
+    fn keys_and_values() {
+        let rows: &[(&str, Option<(&str, &str)>)] = &[
+            ("", None),
+            ("  \t\u{b}", None),
+            ("# x: y", None),
+            ("a#: y", None),
+            ("a: b # c", Some(("a", "b"))),
+            (" \u{b}a\u{c} :\tb:c ", Some(("a", "b:c"))),
+            ("a:", Some(("a", ""))),
+            (": b", None),
+            ("disallow /a", Some(("disallow", "/a"))),
+            ("disallow \t /a # c", Some(("disallow", "/a"))),
+            ("disallow /a /b", None),
+            ("disallow", None),
+            ("disallow /a:b", Some(("disallow /a", "b"))),
+            ("a\0: b", None),
+            ("a: b\0c", Some(("a", "b"))),
+            ("a b\0 c", Some(("a", "b"))),
+            ("a b: c", Some(("a b", "c"))),
+        ];
+        for (text, wanted) in rows {
+            assert_eq!(cut(text), *wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn line_numbers_and_ends() {
+        let text = b"\xEF\xBBa\r\nb\rc\n\r\rd\x0be\xC2\x85f";
+        let lines: Vec<_> = Lines::new(text).map(|line| (line.number, line.start, line.bytes)).collect();
+        let wanted: [(u32, usize, &[u8]); 6] =
+            [(1, 2, b"a"), (2, 5, b"b"), (3, 7, b"c"), (4, 9, b""), (5, 10, b""), (6, 11, b"d\x0be\xC2\x85f")];
+        assert_eq!(lines, wanted);
+        assert_eq!(column(text, 13), 3);
+    }
+}

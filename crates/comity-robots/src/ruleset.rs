@@ -1,0 +1,257 @@
+//! The rules of one agent, compiled.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+use core::time::Duration;
+
+use crate::Dialect;
+use crate::entry::{Entry, head};
+use crate::normal::target_form;
+use crate::pacing::{Pace, RequestRate, VisitTime};
+use crate::signal::Signal;
+use crate::target::slash_before;
+use crate::verdict::{Evidence, Verdict};
+
+/// Which groups were selected (RFC 9309 §2.2.1).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Selected {
+    /// The groups naming this token, as written in the first of them.
+    Token(String),
+    /// The `*` groups: no group names any of the tokens.
+    Global,
+    /// No group applies: everything is allowed.
+    None,
+}
+
+/// A line whose value could not be read, so that it has no effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Note {
+    /// A Crawl-delay that is no number of seconds (`-5`, `inf`, `1e309`).
+    CrawlDelayUnreadable {
+        /// Line in the file, from 1.
+        line: u32,
+    },
+    /// A Request-rate that is not `N/T`.
+    RequestRateUnreadable {
+        /// Line in the file, from 1.
+        line: u32,
+    },
+    /// A Visit-time that is not `HHMM-HHMM`.
+    VisitTimeUnreadable {
+        /// Line in the file, from 1.
+        line: u32,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (line, what) = match self {
+            Self::CrawlDelayUnreadable { line } => (line, "crawl-delay is no number of seconds"),
+            Self::RequestRateUnreadable { line } => (line, "request-rate is not requests/time"),
+            Self::VisitTimeUnreadable { line } => (line, "visit-time is not hhmm-hhmm"),
+        };
+        write!(f, "robots.txt line {line}: {what}; ignored")
+    }
+}
+
+/// The rules of one list of tokens, compiled. Owns all it needs: the file may be dropped.
+///
+/// Cloning copies a pointer. Equal sets compare and hash equal, so that a cache can share them. A question costs one
+/// comparison of four bytes a rule, longest rule first, and ends at the first match; a rule that gets past that costs at
+/// most its length and the target's together.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RuleSet(pub(crate) Arc<Compiled>);
+
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Compiled {
+    pub(crate) dialect: Dialect,
+    pub(crate) selected: Selected,
+    pub(crate) group_tokens: Box<[Box<str>]>,
+    pub(crate) group_lines: Box<[u32]>,
+    /// Sorted: highest priority first, allow before disallow, then by line. So the first match decides.
+    pub(crate) entries: Box<[Entry]>,
+    pub(crate) text: Box<[u8]>,
+    pub(crate) pace: Pace,
+    pub(crate) extras: Option<Box<Extras>>,
+}
+
+/// What few files have.
+#[derive(Default, PartialEq, Eq, Hash)]
+pub(crate) struct Extras {
+    pub(crate) signals: Box<[Signal]>,
+    pub(crate) file_signals: Box<[Signal]>,
+    pub(crate) signals_omitted: u32,
+    pub(crate) notes: Box<[Note]>,
+    /// The rules as the usage pass attributes them, when that differs.
+    pub(crate) usage: Option<RuleSet>,
+}
+
+impl RuleSet {
+    /// Judges a target: path and query in bytes, as they are sent, starting with `/` (one is put in front of any other
+    /// target). Allocates for the pattern of the rule; [`Self::evidence`] does not.
+    #[must_use]
+    pub fn verdict(&self, target: &[u8]) -> Verdict {
+        self.evidence(target).to_verdict()
+    }
+
+    /// Whether the target may be fetched: [`Self::verdict`] without evidence.
+    #[must_use]
+    pub fn allows(&self, target: &[u8]) -> bool {
+        self.evidence(target).allowed()
+    }
+
+    /// Judges a target and lends the evidence. Allocates only to normalise a target that holds `%` or bytes from 0x80 on
+    /// (standard dialect), or that does not start with `/`.
+    #[must_use]
+    pub fn evidence(&self, target: &[u8]) -> Evidence<'_> {
+        let rooted = match target {
+            [b'/', ..] => Cow::Borrowed(target),
+            _ => Cow::Owned(slash_before(target)),
+        };
+        let target = target_form(&rooted, self.0.dialect);
+        if self.0.dialect == Dialect::Standard && is_robots_txt(&target) {
+            return Evidence::RobotsTxt;
+        }
+        let target_head = head(target.get(1..).unwrap_or_default());
+        let mut candidates = self.0.entries.iter().filter(|entry| entry.may_match(target_head));
+        let decisive = candidates.find(|entry| entry.matches(&self.0.text, &target));
+        decisive.map_or(Evidence::NoRule, |entry| Evidence::Rule(entry.rule(&self.0.text, &self.0.group_lines)))
+    }
+
+    /// The verdict when groups are cut as the usage pass cuts them (`Content-Usage`, `Content-Signal`, `License`,
+    /// `Crawl-delay` and `DisallowAITraining` lines end a run of user-agent lines too). Access is never decided by it: a
+    /// difference from [`Self::verdict`] is worth a note that the file is ambiguous.
+    #[must_use]
+    pub fn usage_verdict(&self, target: &[u8]) -> Verdict {
+        self.extras().and_then(|extras| extras.usage.as_ref()).unwrap_or(self).verdict(target)
+    }
+
+    /// The dialect it was compiled for.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.0.dialect
+    }
+
+    /// Which groups were selected.
+    #[must_use]
+    pub fn selected(&self) -> &Selected {
+        &self.0.selected
+    }
+
+    /// The tokens of the merged groups as written, cut from their lines, each once, in file order; `["*"]` for the global
+    /// groups, empty for none. At most [`crate::MAX_GROUP_TOKENS`]; the selected one is always in [`Self::selected`].
+    #[must_use]
+    pub fn group_tokens(&self) -> &[Box<str>] {
+        &self.0.group_tokens
+    }
+
+    /// Line of the first user-agent line of the first selected group, from 1.
+    #[must_use]
+    pub fn group_line(&self) -> Option<u32> {
+        self.0.group_lines.first().copied()
+    }
+
+    /// Rules that can decide anything: empty ones, repeated ones and those that can never match are left out.
+    #[must_use]
+    pub fn rule_count(&self) -> usize {
+        self.0.entries.len()
+    }
+
+    /// The largest Crawl-delay of the selected groups; zero when they ask for zero. Not clamped. A specific group without
+    /// one has none: nothing is inherited from `*`.
+    #[must_use]
+    pub fn crawl_delay(&self) -> Option<Duration> {
+        self.0.pace.crawl_delay
+    }
+
+    /// The slowest Request-rate of the selected groups; its window is dropped when lines differ in it.
+    #[must_use]
+    pub fn request_rate(&self) -> Option<RequestRate> {
+        self.0.pace.request_rate
+    }
+
+    /// The shortest Visit-time window of the selected groups.
+    #[must_use]
+    pub fn visit_time(&self) -> Option<VisitTime> {
+        self.0.pace.visit_time
+    }
+
+    /// Signal lines of the selected groups as the usage pass cuts them, in file order.
+    #[must_use]
+    pub fn signals(&self) -> &[Signal] {
+        self.extras().map_or(&[], |extras| &extras.signals)
+    }
+
+    /// Signal lines before the first user-agent line: they belong to no group.
+    #[must_use]
+    pub fn file_signals(&self) -> &[Signal] {
+        self.extras().map_or(&[], |extras| &extras.file_signals)
+    }
+
+    /// Signal lines beyond [`crate::MAX_SIGNALS`], not kept.
+    #[must_use]
+    pub fn signals_omitted(&self) -> u32 {
+        self.extras().map_or(0, |extras| extras.signals_omitted)
+    }
+
+    /// Lines of the selected groups that could not be read; at most [`crate::MAX_NOTES`].
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        self.extras().map_or(&[], |extras| &extras.notes)
+    }
+
+    /// Bytes held on the heap, for the weigher of a cache. What clones share is counted in each.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let compiled = &*self.0;
+        let selected = if let Selected::Token(token) = &compiled.selected { token.capacity() } else { 0 };
+        let tokens = compiled.group_tokens.iter().map(|token| size_of::<Box<str>>() + token.len()).sum::<usize>();
+        let extras = compiled.extras.as_ref().map_or(0, |extras| extras.heap_bytes());
+        // The two counters of the Arc.
+        2 * size_of::<usize>()
+            + size_of::<Compiled>()
+            + selected
+            + tokens
+            + size_of_val(&*compiled.group_lines)
+            + size_of_val(&*compiled.entries)
+            + compiled.text.len()
+            + extras
+    }
+
+    fn extras(&self) -> Option<&Extras> {
+        self.0.extras.as_deref()
+    }
+}
+
+impl fmt::Debug for RuleSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuleSet")
+            .field("dialect", &self.0.dialect)
+            .field("selected", &self.0.selected)
+            .field("rules", &self.0.entries.len())
+            .field("pace", &self.0.pace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Extras {
+    pub(crate) fn is_empty(&self) -> bool {
+        let lists = self.signals.is_empty() && self.file_signals.is_empty() && self.notes.is_empty();
+        lists && self.signals_omitted == 0 && self.usage.is_none()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let signals = self.signals.iter().chain(&self.file_signals).map(Signal::heap_bytes).sum::<usize>();
+        let usage = self.usage.as_ref().map_or(0, RuleSet::heap_bytes);
+        size_of::<Self>() + signals + size_of_val(&*self.notes) + usage
+    }
+}
+
+/// `/robots.txt`, with or without a query (RFC 9309 §2.2.2; that a query changes nothing is comity's choice).
+fn is_robots_txt(target: &[u8]) -> bool {
+    matches!(target.strip_prefix(b"/robots.txt"), Some([] | [b'?', ..]))
+}
