@@ -1,0 +1,3 @@
+//! The `comity` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The one door: robots cache, pacing, permits

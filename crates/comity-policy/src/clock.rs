@@ -1,0 +1,211 @@
+use std::fmt;
+use std::time::Duration;
+
+/// A moment on the process's monotonic clock: microseconds since that clock's own start.
+///
+/// Comparable only with instants of the same [`Clock`]. Arithmetic saturates: a far future stays a far future.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The clock's start.
+    pub const START: Self = Self(0);
+    /// Later than everything: "not before something else happens".
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// An instant `micros` microseconds after the clock's start.
+    #[must_use]
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros)
+    }
+
+    /// Microseconds since the clock's start.
+    #[must_use]
+    pub const fn as_micros(self) -> u64 {
+        self.0
+    }
+
+    /// This instant moved by `by` into the future.
+    #[must_use]
+    pub fn after(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(by.as_micros()).unwrap_or(u64::MAX)))
+    }
+
+    /// How long after `earlier` this is; zero when it is not.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// A moment of civil time: milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+///
+/// `Display` writes RFC 3339 in UTC with milliseconds: `2026-11-30T09:15:00.250Z`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WallTime(i64);
+
+impl WallTime {
+    /// A moment `millis` milliseconds after the Unix epoch.
+    #[must_use]
+    pub const fn from_unix_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn unix_millis(self) -> i64 {
+        self.0
+    }
+
+    /// This moment moved by `by` into the future; saturates.
+    #[must_use]
+    pub fn after(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// How long after `earlier` this is; zero when it is not.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// A moment of the proleptic Gregorian calendar in UTC, or `None` when a part is out of range.
+    #[must_use]
+    pub fn from_civil(date: (i64, u32, u32), time: (u32, u32, u32)) -> Option<Self> {
+        let (year, month, day) = date;
+        let (hour, minute, second) = time;
+        let valid = (1..=9999).contains(&year)
+            && (1..=12).contains(&month)
+            && day >= 1
+            && day <= days_in_month(year, month)
+            && hour <= 23
+            && minute <= 59
+            && second <= 60;
+        let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
+        valid.then(|| Self((days_from_civil(year, month, day) * 86_400 + seconds) * 1000))
+    }
+
+    /// Year, month, day, hour, minute, second, millisecond in UTC.
+    #[must_use]
+    pub const fn civil(self) -> (i64, u32, u32, u32, u32, u32, u32) {
+        let days = self.0.div_euclid(86_400_000);
+        let millis = self.0.rem_euclid(86_400_000);
+        let (year, month, day) = civil_from_days(days);
+        let seconds = millis / 1000;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "parts of a day are small and positive"
+        )]
+        (
+            year,
+            month,
+            day,
+            (seconds / 3600) as u32,
+            (seconds / 60 % 60) as u32,
+            (seconds % 60) as u32,
+            (millis % 1000) as u32,
+        )
+    }
+
+    /// The 14 digits of WARC file names and CDXJ: `20261130091500`.
+    #[must_use]
+    pub fn digits14(self) -> String {
+        let (y, mo, d, h, mi, s, _) = self.civil();
+        format!("{y:04}{mo:02}{d:02}{h:02}{mi:02}{s:02}")
+    }
+
+    /// The 17 digits of WARC file names with milliseconds.
+    #[must_use]
+    pub fn digits17(self) -> String {
+        format!("{}{:03}", self.digits14(), self.civil().6)
+    }
+}
+
+impl fmt::Display for WallTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (y, mo, d, h, mi, s, ms) = self.civil();
+        write!(f, "{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{ms:03}Z")
+    }
+}
+
+/// Where time comes from. Levels 0 to 2 and the scheduler are *passed* instants; whoever does I/O reads them here.
+///
+/// Both readings never go backwards within a process.
+pub trait Clock: Send + Sync + fmt::Debug {
+    /// The monotonic clock: for every delay.
+    fn now(&self) -> Instant;
+    /// Civil time: for records, robots lives and anything that outlives the process.
+    fn wall(&self) -> WallTime;
+}
+
+/// The largest day of a month.
+const fn days_in_month(year: i64, month: u32) -> u32 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Days since 1970-01-01, by the usual era arithmetic with years that begin in March.
+const fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+    let y = if month <= 2 { year - 1 } else { year };
+    let era = y.div_euclid(400);
+    let year_of_era = y.rem_euclid(400);
+    let shifted = (month as i64 + 9) % 12;
+    let day_of_year = (153 * shifted + 2) / 5 + day as i64 - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// The inverse of [`days_from_civil`].
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "months and days are small and positive")]
+const fn civil_from_days(days: i64) -> (i64, u32, u32) {
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let shifted = (5 * doy + 2) / 153;
+    let day = (doy - (153 * shifted + 2) / 5 + 1) as u32;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 } as u32;
+    let year = yoe + era * 400 + if month <= 2 { 1 } else { 0 };
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wall_time_is_written_as_rfc_3339() {
+        let rows = [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1_796_030_100_250, "2026-11-30T09:15:00.250Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+        ];
+        for (millis, text) in rows {
+            assert_eq!(WallTime::from_unix_millis(millis).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn civil_dates_round_trip_for_every_day_of_four_centuries() {
+        for day in 0..146_097_i64 {
+            let at = WallTime::from_unix_millis(day * 86_400_000);
+            let (y, m, d, ..) = at.civil();
+            assert_eq!(WallTime::from_civil((y, m, d), (0, 0, 0)), Some(at), "{at}");
+        }
+        assert_eq!(WallTime::from_civil((2026, 2, 29), (0, 0, 0)), None);
+        assert_eq!(WallTime::from_civil((2026, 13, 1), (0, 0, 0)), None);
+    }
+
+    #[test]
+    fn instants_saturate() {
+        assert_eq!(Instant::NEVER.after(Duration::from_secs(1)), Instant::NEVER);
+        assert_eq!(Instant::START.since(Instant::NEVER), Duration::ZERO);
+        assert_eq!(Instant::from_micros(5).after(Duration::from_micros(7)).as_micros(), 12);
+    }
+}

@@ -1,0 +1,76 @@
+//! May it be fetched, and when: the pure core of comity.
+//!
+//! Values and pure functions only: no I/O, no task, no clock reading. Time is an [`Instant`] or a [`WallTime`] that
+//! is passed in, randomness comes through [`Random`]. This crate is not a client and holds no cache: `comity-gate`
+//! does, and asks here.
+//!
+//! No request leaves without a [`Permit`]: an [`Allowance`], which only [`judge`] makes for that very URL, joined with
+//! a [`Slot`], which only the [`Pacer`] makes for that very origin.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use comity_policy::{OriginPace, Outcome, Pacer, Permit, Politeness, SeededRandom};
+//! use comity_policy::{Instant, RobotsChain};
+//! use comity_url::Origin;
+//!
+//! # #[expect(clippy::disallowed_methods, reason = "the example shows what the gate does")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let origin = Origin::parse("https://example.test")?;
+//! let pacer = Pacer::new(Politeness::default(), Arc::new(SeededRandom::new(1)));
+//! let now = Instant::from_micros(1);
+//! let slot = pacer.try_slot(&origin, Vec::new(), now).map_err(|ready| format!("{ready:?}"))?;
+//! let mut exchange = Permit::for_robots(&RobotsChain::new(&origin), slot)?.redeem(now)?;
+//! exchange.written(now);
+//! exchange.head(now);
+//! pacer.settle(exchange.finish(), Outcome::Answered { status: 200, retry_after: None }, now);
+//! assert!(pacer.try_slot(&origin, Vec::new(), now).is_err(), "the floor of one second runs from the head");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `clock`, `random` | [`Clock`], [`Instant`], [`WallTime`], [`Random`]: what is passed in |
+//! | `reason` | [`Reason`]: one vocabulary of outcomes |
+//! | `robots_life` | [`RobotsLife`]: the states of one origin's robots.txt |
+//! | `judge` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
+//! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
+//! | `permit`, `chain` | [`Permit`], [`Exchange`], [`Receipt`], [`RobotsChain`]: the life of a request |
+//! | `capture` | [`Capture`]: what was sent and received |
+//! | `identity` | [`Identity`]: who we are |
+
+mod capture;
+mod chain;
+mod clock;
+mod digest;
+mod identity;
+mod judge;
+mod net;
+mod pace;
+mod pacer;
+mod permit;
+mod politeness;
+mod random;
+mod reason;
+mod retry_after;
+mod robots_life;
+mod slot;
+
+pub use capture::{Capture, Protocol, Spool, Timings, TlsFacts, Truncation, Vantage};
+pub use chain::{ChainEnd, RobotsChain};
+pub use clock::{Clock, Instant, WallTime};
+pub use digest::{Digest, DigestError};
+pub use identity::{Identity, IdentityError};
+pub use judge::{
+    Allowance, Decision, Hold, Judge, Judgement, Refusal, RobotsEvidence, RobotsState, RuleEvidence, Terms, judge,
+};
+pub use net::{Network, NetworkError};
+pub use pace::{AddressPace, ClockReading, OriginPace, Outcome, Ready};
+pub use pacer::{Overlap, Pacer, Turn};
+pub use permit::{Errand, Exchange, Permit, Receipt, StalePermit, WrongOrigin};
+pub use politeness::{Adaptive, AddressLimits, Politeness};
+pub use random::{Random, SeededRandom};
+pub use reason::Reason;
+pub use retry_after::{parse_http_date, parse_retry_after};
+pub use robots_life::{Failing, OnUnreachable, RobotsCopy, RobotsEvent, RobotsLife, RobotsPolicy, Standing};
+pub use slot::Slot;

@@ -1,0 +1,125 @@
+use std::fmt;
+
+/// Declares [`Reason`] as one table: variant, stable code, one line for people.
+macro_rules! reasons {
+    ($($variant:ident, $code:literal, $text:literal;)+) => {
+        /// Why a URL was or was not fetched: one vocabulary for crawler, gateway, records, metrics and report.
+        ///
+        /// The codes are stable. `docs/reference/reasons.md` explains each; a test fails when one is missing there.
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Reason {
+            $(#[doc = concat!("`", $code, "`: ", $text, ".")] $variant,)+
+        }
+
+        impl Reason {
+            /// Every reason, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The stable code: lower case, dotted.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$variant => $code,)+ }
+            }
+
+            /// One line for people.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    Ok, "ok", "allowed by a rule, or by rules that do not match";
+    OkOverride, "ok.override", "allowed by a written override";
+    OkNoRules, "ok.no_rules", "allowed because no robots rule applies to us";
+    RobotsDisallow, "robots.disallow", "a robots rule refuses this URL";
+    RobotsDisallowAll, "robots.disallow_all", "a robots rule refuses some path, and the path cannot be seen";
+    RobotsUnseenPath, "robots.unseen_path", "the path cannot be seen and the profile is strict";
+    RobotsUnreachable, "robots.unreachable", "robots.txt could not be fetched, so everything is disallowed";
+    SignalSearch, "signal.search", "every declared purpose is denied, search among them";
+    SignalAiInput, "signal.ai_input", "every declared purpose is denied, AI input among them";
+    SignalAiTrain, "signal.ai_train", "every declared purpose is denied, AI training among them";
+    SignalTdm, "signal.tdm", "every declared purpose is denied, text and data mining among them";
+    TermsDenied, "terms.denied", "reviewed terms deny every declared purpose";
+    Optout, "optout", "the origin asked not to be visited";
+    UrlSyntax, "url.syntax", "no absolute http or https URL";
+    UrlUnsendable, "url.unsendable", "the URL cannot be sent without being altered";
+    UrlScope, "url.scope", "outside the scope of the crawl";
+    UrlDepth, "url.depth", "deeper than the crawl goes";
+    UrlLength, "url.length", "longer than URLs may be";
+    UrlTrapSegments, "url.trap.segments", "more path segments than pages have";
+    UrlTrapRepeated, "url.trap.repeated", "path segments repeat as in a loop";
+    UrlSuspicious, "url.suspicious", "a link that holds another URL behind stray text";
+    UrlBudgetPages, "url.budget.pages", "the page budget of the origin is spent";
+    UrlBudgetQueue, "url.budget.queue", "the queue budget is spent";
+    UrlRedirects, "url.redirects", "more redirects in a row than are followed";
+    FetchDns, "fetch.dns", "the name does not exist or has no address";
+    FetchDnsTimeout, "fetch.dns.timeout", "name resolution failed for now";
+    FetchRefused, "fetch.refused", "no address accepted a connection";
+    FetchTimeoutConnect, "fetch.timeout.connect", "connecting took too long";
+    FetchTimeoutHead, "fetch.timeout.head", "the response head took too long";
+    FetchTimeoutIdle, "fetch.timeout.idle", "the body paused too long";
+    FetchTimeoutTotal, "fetch.timeout.total", "the exchange took too long";
+    FetchSlow, "fetch.slow", "the body came slower than the least rate";
+    FetchReset, "fetch.reset", "the connection ended before the message did";
+    FetchTls, "fetch.tls", "the TLS handshake failed";
+    FetchProtocol, "fetch.protocol", "the answer is no HTTP";
+    FetchTooLarge, "fetch.too_large", "the decoded body is larger than the limit";
+    FetchRatio, "fetch.ratio", "the body inflates more than the ratio bound";
+    FetchHeaders, "fetch.headers", "the response head is larger than the limit";
+    FetchCoding, "fetch.coding", "the content coding is unknown or broken";
+    FetchCancelled, "fetch.cancelled", "the crawl stopped before the exchange ended";
+    AddressPrivate, "address.private", "the address is private, loopback, link-local or otherwise not public";
+    AddressNone, "address.none", "no address is left after the address check";
+    ParkCrawlDelay, "park.crawl_delay", "the Crawl-delay is above the longest we accept, so the origin is not crawled";
+    ParkRetryAfter, "park.retry_after", "the origin asked to be left alone for long";
+    ParkRobots, "park.robots", "robots.txt is unreachable; the origin waits for the next try";
+    ParkOperator, "park.operator", "parked by the operator";
+    PermitStale, "permit.stale", "the permit was older than permits may be";
+    RateOrigin, "rate.origin", "the origin's own floor or adaptive delay runs";
+    RateCrawlDelay, "rate.crawl_delay", "the origin's Crawl-delay runs";
+    RateBackoff, "rate.backoff", "the origin asked to slow down or failed";
+    RateAddress, "rate.address", "the address's own gap runs";
+    RateTotal, "rate.total", "the crawl's rate is spent";
+    RateDomain, "rate.domain", "the registrable domain's rate is spent";
+    RateCustomer, "rate.customer", "the customer's rate is spent";
+    ConcOrigin, "conc.origin", "as many requests as allowed are open at the origin";
+    ConcAddress, "conc.address", "as many requests as allowed are open at the address";
+    ConcTotal, "conc.total", "as many requests as allowed are open";
+    ConcCustomer, "conc.customer", "the customer has as many requests open as allowed";
+    ConcTunnels, "conc.tunnels", "the customer has as many tunnels open as allowed";
+}
+
+impl Reason {
+    /// True when the URL was let through.
+    #[must_use]
+    pub const fn is_ok(self) -> bool {
+        matches!(self, Self::Ok | Self::OkOverride | Self::OkNoRules)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const PAGE: &str = include_str!("../../../docs/reference/reasons.md");
+
+    #[test]
+    fn every_code_is_unique_and_stands_in_the_reference() {
+        let mut seen = BTreeSet::new();
+        for reason in Reason::ALL {
+            assert!(seen.insert(reason.code()), "{} twice", reason.code());
+            assert!(PAGE.contains(&format!("| `{}` |", reason.code())), "{} lacks a row in reasons.md", reason.code());
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use crate::{Purpose, Statement, Verdict};
+
+/// The preferences of one resource: a verdict per purpose, and the statements they rest on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preferences {
+    verdicts: [Verdict; 4],
+    statements: Vec<Statement>,
+}
+
+impl Preferences {
+    /// Combines the results of all carriers: any denial denies, else any permission permits, else silence.
+    ///
+    /// Inside one family the family's own rule has to be applied first (signals reference §1.5): what comes
+    /// here is already the family's result.
+    #[must_use]
+    pub fn combine(statements: &[Statement]) -> Self {
+        let mut verdicts = [Verdict::Unspecified; 4];
+        for statement in statements {
+            if let Some(slot) = verdicts.get_mut(statement.purpose.index()) {
+                *slot = slot.strictest(statement.verdict);
+            }
+        }
+        Self { verdicts, statements: statements.to_vec() }
+    }
+
+    /// Nothing was said, anywhere.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { verdicts: [Verdict::Unspecified; 4], statements: Vec::new() }
+    }
+
+    /// The verdict on one purpose.
+    #[must_use]
+    pub fn verdict(&self, purpose: Purpose) -> Verdict {
+        self.verdicts.get(purpose.index()).copied().unwrap_or_default()
+    }
+
+    /// Every statement that took part, in the order it was read.
+    #[must_use]
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    /// The first statement that denies `purpose`: the evidence of a refusal.
+    #[must_use]
+    pub fn denial(&self, purpose: Purpose) -> Option<&Statement> {
+        self.statements.iter().find(|s| s.purpose == purpose && s.verdict == Verdict::Denied)
+    }
+
+    /// True when nothing was said about any purpose.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.verdicts.iter().all(|v| *v == Verdict::Unspecified)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Source;
+
+    #[test]
+    fn a_denial_of_any_carrier_wins_in_either_order() {
+        let no = Statement::new(Source::RobotsContentSignal, Purpose::AiTrain, Verdict::Denied, "ai-train=no");
+        let yes = Statement::new(Source::HeaderContentSignal, Purpose::AiTrain, Verdict::Allowed, "ai-train=yes");
+        for pair in [[no.clone(), yes.clone()], [yes, no]] {
+            let preferences = Preferences::combine(&pair);
+            assert_eq!(preferences.verdict(Purpose::AiTrain), Verdict::Denied);
+            assert_eq!(preferences.denial(Purpose::AiTrain).map(|s| s.source), Some(Source::RobotsContentSignal));
+        }
+        assert!(Preferences::default().is_silent());
+    }
+}

@@ -1,0 +1,150 @@
+use std::fmt;
+
+use crate::Purpose;
+
+/// What a site says about one purpose. Silence is [`Verdict::Unspecified`], never a permission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// Nothing was said.
+    #[default]
+    Unspecified,
+    /// The use was permitted in so many words.
+    Allowed,
+    /// The use was refused.
+    Denied,
+}
+
+impl Verdict {
+    /// The name in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unspecified => "unspecified",
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+        }
+    }
+
+    /// The stricter of two statements on one purpose: denied, then allowed, then unspecified.
+    ///
+    /// Source: draft-ietf-aipref-vocab-08 ("most restrictive wins"); across families our choice.
+    #[must_use]
+    pub fn strictest(self, other: Self) -> Self {
+        self.max(other)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The carrier of a statement: the source id of the signals catalogue.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// `Content-Usage` line of robots.txt (draft-ietf-aipref-attach-05).
+    RobotsContentUsage,
+    /// `Content-Usage` response header.
+    HeaderContentUsage,
+    /// `Content-Signal` line of robots.txt (Content Signals policy, September 2025).
+    RobotsContentSignal,
+    /// `Content-Signal` response header.
+    HeaderContentSignal,
+    /// `/.well-known/tdmrep.json` (TDMRep, W3C Community Group report of 10 May 2024).
+    TdmrepFile,
+    /// `tdm-reservation` response header.
+    HeaderTdm,
+    /// `tdm-reservation` meta element.
+    MetaTdm,
+    /// `X-Robots-Tag` response header.
+    HeaderXRobotsTag,
+    /// Robots meta element.
+    MetaRobots,
+}
+
+impl Source {
+    /// The id in records, as in the catalogue.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RobotsContentUsage => "robots.content-usage",
+            Self::HeaderContentUsage => "header.content-usage",
+            Self::RobotsContentSignal => "robots.content-signal",
+            Self::HeaderContentSignal => "header.content-signal",
+            Self::TdmrepFile => "tdmrep.file",
+            Self::HeaderTdm => "header.tdm",
+            Self::MetaTdm => "meta.tdm",
+            Self::HeaderXRobotsTag => "header.x-robots-tag",
+            Self::MetaRobots => "meta.robots",
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Where in its carrier a statement stood. Lines count from 1, indices from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Not known, or the carrier as a whole.
+    #[default]
+    Whole,
+    /// A line of a text file.
+    Line(u32),
+    /// The n-th header field of its name.
+    Header(u32),
+    /// The n-th rule of a JSON array.
+    Rule(u32),
+    /// The n-th element of its kind in a document.
+    Element(u32),
+}
+
+/// One wish read at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// The carrier.
+    pub source: Source,
+    /// The purpose spoken about.
+    pub purpose: Purpose,
+    /// What is said about it.
+    pub verdict: Verdict,
+    /// The exact text of the line, header value or rule (lossy only where it was not UTF-8).
+    pub raw: String,
+    /// Where it stood.
+    pub place: Place,
+    /// The path pattern it was limited to, as written.
+    pub path: Option<String>,
+    /// True when comity inferred it from a statement on another purpose (cautious profile).
+    pub derived: bool,
+    /// True when the defining text calls it a reservation under Article 4(3) CDSM.
+    pub reservation: bool,
+}
+
+impl Statement {
+    /// A plain statement about the whole resource, neither derived nor a reservation.
+    #[must_use]
+    pub fn new(source: Source, purpose: Purpose, verdict: Verdict, raw: impl Into<String>) -> Self {
+        Self {
+            source,
+            purpose,
+            verdict,
+            raw: raw.into(),
+            place: Place::Whole,
+            path: None,
+            derived: false,
+            reservation: false,
+        }
+    }
+
+    /// The same statement with its place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+}

@@ -1,0 +1,1 @@
+//! The polite, provable crawler framework

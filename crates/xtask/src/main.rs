@@ -1,0 +1,3 @@
+//! Set-up and checks of the workspace.
+
+fn main() {}
