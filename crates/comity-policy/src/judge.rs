@@ -64,6 +64,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// A refusal that needs no robots.txt: the name does not exist, or no address may be connected to.
+    #[must_use]
+    pub fn before_robots(reason: Reason, decided: WallTime) -> Self {
+        Self { decision: Arc::new(Decision::bare(reason, RobotsEvidence::none(), decided)) }
+    }
+
     /// The decision with its evidence.
     #[must_use]
     pub const fn decision(&self) -> &Arc<Decision> {
@@ -82,8 +88,9 @@ impl Refusal {
 pub struct Hold {
     /// Why.
     pub reason: Reason,
-    /// Until when; `None` when only a change of the site's robots.txt or of the configuration can end it.
-    pub until: Option<WallTime>,
+    /// How long from the moment of the judgement; `None` when only a change of the site's robots.txt or of the
+    /// configuration can end it. A duration, because the scheduler's clock is not the wall.
+    pub wait: Option<Duration>,
 }
 
 /// A judgement with everything that a reader needs to check it years later.
@@ -126,6 +133,26 @@ pub struct RobotsEvidence {
     pub group_line: Option<u32>,
     /// The Crawl-delay of the group.
     pub crawl_delay: Option<Duration>,
+}
+
+impl RobotsEvidence {
+    /// robots.txt was not asked and plays no part.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            state: RobotsState::NotApplicable,
+            digest: None,
+            fetched: None,
+            expires: None,
+            status: None,
+            final_url: None,
+            bytes: 0,
+            truncated: false,
+            group: Vec::new(),
+            group_line: None,
+            crawl_delay: None,
+        }
+    }
 }
 
 /// The state words of records (design §8).
@@ -189,7 +216,7 @@ pub fn judge(url: &CrawlUrl, life: &RobotsLife, terms: &Terms, now: WallTime) ->
         Standing::Unknown => Judgement::NeedsRobots(life.origin().clone()),
         Standing::Unreachable(_) if life.is_due(now) => Judgement::NeedsRobots(life.origin().clone()),
         Standing::Unreachable(failing) => {
-            Judgement::Hold(Hold { reason: Reason::ParkRobots, until: Some(failing.next_try) })
+            Judgement::Hold(Hold { reason: Reason::ParkRobots, wait: Some(failing.next_try.since(now)) })
         }
         Standing::Rules { copy, stale } => by_rules(url, &copy.rules, evidence(life, stale), terms, now),
         Standing::Denied => refuse(Decision::bare(Reason::RobotsDisallowAll, evidence(life, false), now)),
@@ -249,7 +276,7 @@ fn by_rules(url: &CrawlUrl, lists: &[RuleSet], mut robots: RobotsEvidence, terms
     robots.group_line = set.group_line();
     robots.crawl_delay = asked_delay(lists);
     if robots.crawl_delay.is_some_and(|delay| delay > terms.max_crawl_delay) && !url.is_robots_txt() {
-        return Judgement::Hold(Hold { reason: Reason::ParkCrawlDelay, until: None });
+        return Judgement::Hold(Hold { reason: Reason::ParkCrawlDelay, wait: None });
     }
     let (reason, rule) = match verdict {
         Evidence::Rule(rule) => (Reason::Ok, Some(RuleEvidence::from(rule))),
