@@ -15,7 +15,7 @@ use crate::{Origin, UrlError, sendable};
 /// nothing else changed. At most [`MAX_CRAWL_URL_BYTES`](crate::MAX_CRAWL_URL_BYTES) bytes of ASCII,
 /// and `http::Uri` carries every one of them unaltered.
 ///
-/// Equality, order and hash are those of the text. For "the same page?" use `UrlKey`.
+/// Equality, order and hash are those of the text. For "the same page?" use [`UrlKey`](crate::UrlKey).
 /// `Clone` counts a reference.
 #[derive(Clone)]
 pub struct CrawlUrl(Arc<Parts>);

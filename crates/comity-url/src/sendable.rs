@@ -6,7 +6,7 @@ use crate::UrlError;
 
 /// The most bytes a [`CrawlUrl`](crate::CrawlUrl) may have, and the most a text may have that is
 /// parsed into one. Source: `http::Uri` takes at most 65,534 bytes (`u16::MAX - 1`). This is the hard
-/// bound; what a crawl takes is the policy bound of `TrapLimits`, 2,083.
+/// bound; what a crawl takes is the policy bound of [`TrapLimits`](crate::TrapLimits), 2,083.
 pub const MAX_CRAWL_URL_BYTES: usize = 65_534;
 
 /// The most bytes a host may have. Source: RFC 1035 §2.3.4, 255 octets on the wire, which is 253 in
