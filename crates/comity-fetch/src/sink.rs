@@ -1,0 +1,88 @@
+use bytes::Bytes;
+
+/// Where a response goes while it arrives: its head at once, then its decoded body piece by piece.
+///
+/// Called from within the fetch: it must not block.
+pub trait Sink: Send {
+    /// The head is complete. Called once, before any chunk; the origin's turn may be freed now.
+    fn head(&mut self, head: &ResponseHead<'_>) -> Want;
+
+    /// The next decoded piece of the body, never empty, 64 KiB or less for coded bodies.
+    fn chunk(&mut self, decoded: &[u8]);
+}
+
+/// What a [`Sink`] wants after it has seen the head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Want {
+    /// The body too.
+    #[default]
+    Body,
+    /// Nothing more: the body is left unread, and the connection with it.
+    HeadOnly,
+}
+
+/// A response head as it was received.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponseHead<'a> {
+    /// HTTP status, 100 to 999.
+    pub status: u16,
+    /// Fields in wire order, names as received, values as bytes without outer blanks.
+    pub fields: &'a [(String, Bytes)],
+}
+
+impl<'a> ResponseHead<'a> {
+    /// The first value of a field, its name compared case-insensitively, if it is UTF-8.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&'a str> {
+        self.fields_named(name).next()
+    }
+
+    /// Every UTF-8 value of a field in wire order.
+    pub fn fields_named<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
+        self.fields
+            .iter()
+            .filter(move |(key, _)| key.eq_ignore_ascii_case(name))
+            .filter_map(|(_, value)| std::str::from_utf8(value).ok())
+    }
+
+    /// The Content-Type as received.
+    #[must_use]
+    pub fn content_type(&self) -> Option<&'a str> {
+        self.field("content-type")
+    }
+
+    /// The Location of a redirect as received.
+    #[must_use]
+    pub fn location(&self) -> Option<&'a str> {
+        self.field("location")
+    }
+}
+
+/// A sink that keeps the decoded body: for robots.txt, other small files, and tests.
+#[derive(Clone, Debug, Default)]
+pub struct Collect {
+    /// The decoded body so far, bounded by [`crate::Limits::max_body`].
+    pub body: Vec<u8>,
+}
+
+impl Sink for Collect {
+    fn head(&mut self, _head: &ResponseHead<'_>) -> Want {
+        Want::Body
+    }
+
+    fn chunk(&mut self, decoded: &[u8]) {
+        self.body.extend_from_slice(decoded);
+    }
+}
+
+/// A sink that wants nothing but the head.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeadOnly;
+
+impl Sink for HeadOnly {
+    fn head(&mut self, _head: &ResponseHead<'_>) -> Want {
+        Want::HeadOnly
+    }
+
+    fn chunk(&mut self, _decoded: &[u8]) {}
+}
