@@ -1,0 +1,50 @@
+use std::time::Duration;
+
+/// The bounds of a frontier. Every one has a named outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchedulerConfig {
+    /// Leases of one origin at once, 1 or more. Default 1 (design §7).
+    pub per_origin: u32,
+    /// How long a lease lasts unless renewed. Default 2 min: longer than a fetch may take in all.
+    pub lease_life: Duration,
+    /// How long an origin waits to be told about its robots.txt before it is asked for again. Default 10 min.
+    pub robots_patience: Duration,
+    /// Leases at once in all, unsettled refusals among them: when they are out, nothing is leased. Default 65,536.
+    pub leases: u32,
+    /// Refusals handed out per call; the rest comes with the next call. Default 256.
+    pub refusals_per_call: usize,
+    /// URLs taken per origin, refused ones not counted; above it `url.budget.pages`. Default 100,000 (design §7).
+    pub pages_per_origin: u64,
+    /// URLs queued in all; above it `url.budget.queue`. Default 10 million (our choice: 3 GB in the memory store).
+    pub queued: u64,
+    /// Origins known in all; a URL of one more is `url.budget.queue`. Default 1 million (about 300 MB).
+    pub origins: u64,
+    /// URL records held ready per origin and priority. Default 64.
+    pub resident_per_origin: u32,
+    /// URL records held ready in all; near it origins are served record by record. Default 262,144.
+    pub resident: u32,
+    /// Retries of one origin waiting for their own instant; when as many wait, the origin waits for the earliest.
+    /// Default 256.
+    pub deferred_per_origin: u32,
+    /// Origins listed in [`Stats::waiting`](crate::Stats::waiting). Default 50.
+    pub waiting_listed: usize,
+}
+
+impl Default for SchedulerConfig {
+    fn default() -> Self {
+        Self {
+            per_origin: 1,
+            lease_life: Duration::from_secs(120),
+            robots_patience: Duration::from_secs(600),
+            leases: 65_536,
+            refusals_per_call: 256,
+            pages_per_origin: 100_000,
+            queued: 10_000_000,
+            origins: 1_000_000,
+            resident_per_origin: 64,
+            resident: 262_144,
+            deferred_per_origin: 256,
+            waiting_listed: 50,
+        }
+    }
+}

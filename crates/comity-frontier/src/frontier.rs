@@ -1,0 +1,131 @@
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use comity_policy::{Instant, Judge, Reason, WallTime};
+use comity_url::Origin;
+
+use crate::{LeaseId, Leased, Offer, Offered, Renewal, Renewed, Settled, Settlement, Stats, StoreError, TurnNews};
+
+/// A boxed future, so that [`Frontier`] is object-safe.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// URLs known but not yet fetched, and the order in which their origins come due.
+///
+/// Every call takes a batch, so that one round trip (or one durable commit) serves many URLs. Nothing here computes a
+/// delay: an origin becomes due at the one instant that its last [`Turn`](comity_policy::Turn) named (invariant 5).
+/// All instants of one frontier are of one clock and never go backwards; an earlier `now` counts as the latest seen.
+///
+/// The contract, which one conformance suite checks against every implementation:
+///
+/// - A URL that [`Frontier::offer`] answered [`Offered::New`] is queued, leased, done, refused or failed, and exactly
+///   one of these, until the crawl is deleted; a lease that is never settled ends at its deadline.
+/// - No origin is leased before its told instant, nor twice before a head unless its turn says
+///   [`Overlap::Free`](comity_policy::Overlap), nor more often than `per_origin` at once.
+/// - The judge is asked for every URL right before it is leased.
+/// - Among due origins the one that has been due longest is served first; within an origin priority 0 first, and
+///   first in, first out within a priority.
+pub trait Frontier: Send + Sync + fmt::Debug {
+    /// Adds URLs. The answers stand in the order of the offers.
+    ///
+    /// Marked seen and queued in one atomic step: with the answer they are kept, and may be leased.
+    ///
+    /// # Errors
+    /// When the store fails: then none of the batch was added.
+    fn offer<'a>(&'a self, batch: Vec<Offer>) -> BoxFuture<'a, Result<Vec<Offered>, FrontierError>>;
+
+    /// Leases up to `n` URLs that are due at `now` and that `judge` allows.
+    ///
+    /// Ends expired leases first. `wall` is the civil time at `now`: the judge's holds are told in it. The judge must
+    /// not call the frontier.
+    ///
+    /// # Errors
+    /// When the store fails: then what had been leased before in this call stays leased until its deadline.
+    fn lease<'a>(
+        &'a self,
+        n: usize,
+        judge: &'a dyn Judge,
+        now: Instant,
+        wall: WallTime,
+    ) -> BoxFuture<'a, Result<Leased, FrontierError>>;
+
+    /// Ends leases. The whole batch is one atomic commit: a page leaves the queue together with its links' entry
+    /// (invariant 9). The answers stand in the order of the settlements.
+    ///
+    /// # Errors
+    /// When the store fails: then nothing of the batch happened, and it can be settled again.
+    fn settle<'a>(&'a self, batch: Vec<Settlement>, now: Instant)
+    -> BoxFuture<'a, Result<Vec<Settled>, FrontierError>>;
+
+    /// Moves the deadline of a lease, or tells that its response head arrived, or both.
+    ///
+    /// # Errors
+    /// When the frontier cannot be reached. A lease that is no longer held is an answer, [`Renewed::Stale`].
+    fn renew<'a>(
+        &'a self,
+        lease: LeaseId,
+        change: Renewal,
+        now: Instant,
+    ) -> BoxFuture<'a, Result<Renewed, FrontierError>>;
+
+    /// Takes in what was learnt about an origin outside a lease: how a fetch of its robots.txt ended.
+    ///
+    /// # Errors
+    /// When the frontier cannot be reached.
+    fn turn<'a>(&'a self, origin: Origin, news: TurnNews, now: Instant) -> BoxFuture<'a, Result<(), FrontierError>>;
+
+    /// Stops leasing from `origin` until `until` (`None`: until [`Frontier::release`]). Leases out stay out.
+    ///
+    /// # Errors
+    /// When the frontier cannot be reached.
+    fn park<'a>(
+        &'a self,
+        origin: Origin,
+        reason: Reason,
+        until: Option<Instant>,
+        now: Instant,
+    ) -> BoxFuture<'a, Result<(), FrontierError>>;
+
+    /// Ends a park and any hold of the judge: the origin is due again at the instant it was last told.
+    ///
+    /// # Errors
+    /// When the frontier cannot be reached.
+    fn release<'a>(&'a self, origin: Origin, now: Instant) -> BoxFuture<'a, Result<(), FrontierError>>;
+
+    /// Counts, the next due instant, and who waits for what. Never walks over all origins.
+    ///
+    /// # Errors
+    /// When the frontier cannot be reached.
+    fn stats<'a>(&'a self, now: Instant) -> BoxFuture<'a, Result<Stats, FrontierError>>;
+}
+
+/// Why a frontier could not do what it was asked.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum FrontierError {
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for FrontierError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl fmt::Display for FrontierError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store(_) => f.write_str("frontier store failed"),
+        }
+    }
+}
+
+impl Error for FrontierError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+use std::error::Error;
+use std::fmt;
+
+/// What a frontier keeps on disk or in memory: a synchronous key-value contract.
+///
+/// Keys sort as their bytes do. A store that waits for a disk runs on a thread of its own behind a bounded channel:
+/// its latency must never sit in the scheduler. A memory store, and any store in a simulation, is called inline.
+pub trait Store: Send + fmt::Debug {
+    /// Writes a batch: all of it or nothing, over all keyspaces. Deletes come first, then inserts.
+    ///
+    /// With the answer it survives the death of the process.
+    ///
+    /// # Errors
+    /// Then nothing of the batch was written.
+    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError>;
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// The first `limit` rows with `from <= key < until`, in key order. Costs one seek and `limit` steps: callers
+    /// remember where they stopped and never start at the head again.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError>;
+}
+
+/// A key and its value.
+pub type Row = (Vec<u8>, Vec<u8>);
+
+/// The tables of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Keyspace {
+    /// `origin ‖ 0 ‖ priority ‖ sequence` → a queued URL.
+    Queue,
+    /// Fingerprint → state, one byte: queued, done, refused, failed.
+    Seen,
+    /// Origin → its counts.
+    Origin,
+    /// Name → setting: the versions of the formats.
+    Meta,
+}
+
+impl Keyspace {
+    /// Every keyspace.
+    pub const ALL: [Self; 4] = [Self::Queue, Self::Seen, Self::Origin, Self::Meta];
+}
+
+/// Changes that are made together or not at all. A key is deleted or inserted at most once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteBatch {
+    /// Rows to write, over an old value if there is one.
+    pub inserts: Vec<(Keyspace, Vec<u8>, Vec<u8>)>,
+    /// Keys to delete; a missing one is no error.
+    pub deletes: Vec<(Keyspace, Vec<u8>)>,
+}
+
+impl WriteBatch {
+    /// Adds a row to write.
+    pub fn insert(&mut self, space: Keyspace, key: Vec<u8>, value: Vec<u8>) {
+        self.inserts.push((space, key, value));
+    }
+
+    /// Adds a key to delete.
+    pub fn delete(&mut self, space: Keyspace, key: Vec<u8>) {
+        self.deletes.push((space, key));
+    }
+
+    /// True when it changes nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.inserts.is_empty() && self.deletes.is_empty()
+    }
+}
+
+/// Why a store could not do what it was asked.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum StoreError {
+    /// No space is left.
+    Full(String),
+    /// Reading or writing failed.
+    Io(std::io::Error),
+    /// What stands there is not what was written, or of a later version.
+    Format(String),
+    /// The store's thread is gone.
+    Closed,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(place) => write!(f, "{place}: no space left"),
+            Self::Io(_) => f.write_str("reading or writing the frontier store failed"),
+            Self::Format(what) => f.write_str(what),
+            Self::Closed => f.write_str("the frontier store is closed"),
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
