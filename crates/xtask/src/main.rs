@@ -1,3 +1,46 @@
-//! Set-up and checks of the workspace.
+//! Set-up and checks of the comity workspace in one place: `cargo xtask test` is the README's test command.
 
-fn main() {}
+mod layers;
+mod peers;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  test [--all] [--install]   every check that this machine can run; names what it left out
+                             --all: the long suites too   --install: install the peers that are missing
+                             (CI=true installs them too)
+  layers                     check that the crates' dependencies point down only
+  peers [--install]          list the peers of the tests and whether they are here
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test", flags @ ..] => test::Plan::parse(flags).and_then(|plan| plan.run()),
+        ["layers"] => layers::check(),
+        ["peers", flags @ ..] => peers::command(flags),
+        ["" | "help" | "--help" | "-h"] | [] => {
+            print(HELP);
+            Ok(())
+        }
+        _ => Err(format!("unknown command {:?}; see `cargo xtask help`", words.join(" "))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The one place that writes to stdout.
+#[expect(clippy::print_stdout, reason = "a command line tool speaks on stdout")]
+fn print(text: &str) {
+    println!("{text}");
+}

@@ -1,0 +1,63 @@
+use std::net::SocketAddr;
+
+use comity_fetch::Refused;
+use comity_policy::{Allowance, OriginPace, Permit, Ready, Slot, Turn, Vantage};
+use comity_url::Origin;
+
+use crate::Gate;
+
+/// The answer of [`Gate::admit`].
+#[derive(Debug)]
+pub enum Admission {
+    /// It may be sent now.
+    Permit(Permit),
+    /// Not before this, and which clock says so.
+    Wait(Turn),
+    /// Never: the name does not exist, or no address may be connected to.
+    Refuse(Refused),
+}
+
+impl Gate {
+    /// Takes the turn for a judged URL: addresses, origin clocks, address clocks, rates, a place among the open ones.
+    ///
+    /// Waits only for name resolution and for a place; every other wait is told. Cancel-safe: dropped at any point,
+    /// nothing is charged.
+    pub async fn admit(&self, allowance: Allowance, pace: OriginPace) -> Admission {
+        let origin = allowance.url().origin().clone();
+        let candidates = match self.inner.fetcher.candidates(&origin).await {
+            Ok(candidates) => candidates,
+            Err(refused) => return Admission::Refuse(refused),
+        };
+        self.inner.pacer.adopt(&origin, pace);
+        let asked = self.inner.cache.asked_delay(&(origin.clone(), Vantage::Direct));
+        self.inner.pacer.set_crawl_delay(&origin, asked);
+        let turn = |ready| Turn { ready, ..self.turn(&origin) };
+        match self.take_turn(&origin, candidates).await {
+            Err(ready) => Admission::Wait(turn(ready)),
+            Ok(slot) => match Permit::new(allowance, slot) {
+                Ok(permit) => Admission::Permit(permit),
+                // Both were made for the allowance's own origin two lines above; if not, nothing was charged.
+                Err(wrong) => {
+                    tracing::error!(%wrong, "slot and allowance disagree");
+                    Admission::Wait(self.turn(&origin))
+                }
+            },
+        }
+    }
+
+    /// A slot for `origin` now, with a place among the open requests tied to it.
+    pub(crate) async fn take_turn(&self, origin: &Origin, candidates: Vec<SocketAddr>) -> Result<Slot, Ready> {
+        // Asked first without a place: who would have to wait anyway must not hold one meanwhile.
+        let ready = self.turn(origin).ready;
+        if ready.at > self.inner.clock.now() {
+            return Err(ready);
+        }
+        let Ok(place) = self.inner.places.clone().acquire_owned().await else {
+            return Err(ready); // the semaphore is never closed
+        };
+        let mut slot = self.inner.pacer.try_slot(origin, candidates, self.inner.clock.now())?;
+        self.inner.rates.take(origin)?; // on a refusal the slot is dropped unsent: no charge
+        slot.attach(place);
+        Ok(slot)
+    }
+}

@@ -1,0 +1,191 @@
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use comity_fetch::Refused;
+use comity_policy::{Hold, Permit, Ready, Reason, RobotsChain, RobotsEvent, Slot, Vantage};
+use comity_url::Origin;
+use tokio::sync::watch;
+
+use crate::cache::{Barred, RobotsKey};
+use crate::gate::{Gate, Inner};
+use crate::reading::{FileSink, Hop, read_hop};
+use crate::{RobotsNews, RobotsVisit};
+
+/// A robots.txt fetch under way: whoever wants the result waits on the same channel.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    news: watch::Receiver<Option<RobotsNews>>,
+    task: tokio::task::AbortHandle,
+}
+
+/// A turn that lies further ahead than this is told instead of waited for: the origin is left alone meanwhile.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How one flight ended.
+enum Landing {
+    /// Something was learnt.
+    Event(RobotsEvent),
+    /// Nothing may be asked: the name does not exist or the address check refuses.
+    Barred(Refused),
+    /// Not asked: the origin's turn is far ahead.
+    Later(Ready),
+}
+
+impl Gate {
+    /// Makes sure that robots.txt of `origin` is known as well as it can be now, and says how it went.
+    ///
+    /// A flight under way is joined; a copy within its life is not asked again. The fetch runs in a task of the
+    /// gate's own: a caller that stops waiting neither kills nor restarts it (invariant 7).
+    pub async fn robots(&self, origin: &Origin) -> RobotsNews {
+        let key = (origin.clone(), Vantage::Direct);
+        let Some(mut news) = self.join(&key) else { return self.news(origin, None) };
+        loop {
+            if let Some(found) = news.borrow_and_update().clone() {
+                return found;
+            }
+            if news.changed().await.is_err() {
+                // The task was aborted or panicked: nothing was learnt, so nothing is allowed; ask again later.
+                let hold = Hold { reason: Reason::FetchCancelled, wait: Some(Duration::from_secs(60)) };
+                return self.news(origin, Some(hold));
+            }
+        }
+    }
+
+    /// Ends every flight: nothing more is sent.
+    pub fn shutdown(&self) {
+        for (_, flight) in self.flights().drain() {
+            flight.task.abort();
+        }
+    }
+
+    /// The channel of the flight for `key`, started now unless one is under way; `None` when none is due.
+    fn join(&self, key: &RobotsKey) -> Option<watch::Receiver<Option<RobotsNews>>> {
+        let mut flights = self.flights();
+        if let Some(flight) = flights.get(key).filter(|flight| !flight.task.is_finished()) {
+            return Some(flight.news.clone());
+        }
+        if !self.inner.cache.is_due(key, self.inner.clock.wall()) {
+            return None;
+        }
+        let (sender, news) = watch::channel(None);
+        let task = tokio::spawn(fly(self.clone(), key.clone(), sender)).abort_handle();
+        flights.insert(key.clone(), Flight { news: news.clone(), task });
+        Some(news)
+    }
+
+    fn flights(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<RobotsKey, Flight>> {
+        self.inner.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn news(&self, origin: &Origin, hold: Option<Hold>) -> RobotsNews {
+        RobotsNews { origin: origin.clone(), turn: self.turn(origin), hold }
+    }
+}
+
+/// The task of one flight.
+async fn fly(gate: Gate, key: RobotsKey, sender: watch::Sender<Option<RobotsNews>>) {
+    let landing = gate.chase(&key.0).await;
+    let inner: &Inner = &gate.inner;
+    let now = inner.clock.wall();
+    let mut life = inner.cache.life(&key);
+    let mut hold = None;
+    match landing {
+        Landing::Event(event) => {
+            life.apply(event, now, &*inner.random);
+            inner.pacer.set_crawl_delay(&key.0, life.asked_delay());
+            inner.cache.store(key.clone(), life, None);
+        }
+        Landing::Barred(refused) => {
+            tracing::info!(origin = %key.0, reason = %refused.reason, detail = %refused.detail, "origin cannot be asked");
+            let until = now.after(BARRED_FOR);
+            inner.cache.store(key.clone(), life, Some(Barred { reason: refused.reason, until }));
+        }
+        Landing::Later(ready) => {
+            let wait = ready.at.since(inner.clock.now());
+            hold = Some(Hold { reason: ready.clock, wait: Some(wait) });
+        }
+    }
+    gate.flights().remove(&key);
+    let news = gate.news(&key.0, hold);
+    drop(sender.send(Some(news)));
+}
+
+/// A refused address or a missing name is looked at again after this (our choice: as long as a robots retry at most).
+const BARRED_FOR: Duration = Duration::from_secs(3600);
+
+impl Gate {
+    /// Follows the chain from `/robots.txt` over at most five redirects, each hop with a turn of its own.
+    async fn chase(&self, origin: &Origin) -> Landing {
+        #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where chains begin")]
+        let mut chain = RobotsChain::new(origin);
+        loop {
+            let (target, status) = match self.ask(&chain).await {
+                Ok(Hop::Event(event)) => return Landing::Event(event),
+                Ok(Hop::Redirect { target, status }) => (target, status),
+                Err(landing) => return landing,
+            };
+            if let Err(end) = chain.follow(target) {
+                tracing::info!(%origin, %end, "robots.txt counts as absent");
+                return Landing::Event(RobotsEvent::RedirectLimit { status });
+            }
+        }
+    }
+
+    /// One hop: addresses, turn, permit, fetch, record.
+    async fn ask(&self, chain: &RobotsChain) -> Result<Hop, Landing> {
+        let url = chain.next_url().clone();
+        let slot = self.turn_for_robots(chain).await?;
+        let permit = Permit::for_robots(chain, slot).map_err(|wrong| {
+            tracing::error!(%wrong, "slot and chain disagree");
+            Landing::Event(unreachable(Reason::PermitStale))
+        })?;
+        let mut sink = FileSink::default();
+        let fetched = self.inner.fetcher.fetch(permit, &mut sink).await;
+        if let Some(receipt) = fetched.receipt {
+            self.settle(receipt, fetched.outcome);
+        }
+        let wall = self.inner.clock.wall();
+        let reading = read_hop(&url, &fetched.capture, sink, &self.inner.robots, &self.inner.token_lists, wall);
+        let visit = RobotsVisit {
+            for_origin: chain.origin().clone(),
+            hop: chain.hops(),
+            capture: fetched.capture,
+            file: reading.file,
+        };
+        self.inner.recorder.robots_visit(visit).await;
+        Ok(reading.hop)
+    }
+
+    /// Waits for the turn of the chain's next URL, or tells that it is far ahead.
+    async fn turn_for_robots(&self, chain: &RobotsChain) -> Result<Slot, Landing> {
+        let origin = chain.next_url().origin();
+        loop {
+            let candidates = match self.inner.fetcher.candidates(origin).await {
+                Ok(candidates) => candidates,
+                Err(refused) => return Err(not_connectable(chain, refused)),
+            };
+            let ready = match self.take_turn(origin, candidates).await {
+                Ok(slot) => return Ok(slot),
+                Err(ready) => ready,
+            };
+            if ready.at.since(self.inner.clock.now()) > PATIENCE {
+                return Err(Landing::Later(ready));
+            }
+            self.sleep_until(ready.at).await;
+        }
+    }
+}
+
+/// At the origin itself a refused address or a missing name ends the matter; behind a redirect it makes robots.txt
+/// unreachable (robots semantics §2.2). A resolver that fails for now is "unreachable" in both places.
+fn not_connectable(chain: &RobotsChain, refused: Refused) -> Landing {
+    if chain.hops() == 0 && refused.reason != Reason::FetchDnsTimeout {
+        Landing::Barred(refused)
+    } else {
+        Landing::Event(unreachable(refused.reason))
+    }
+}
+
+const fn unreachable(cause: Reason) -> RobotsEvent {
+    RobotsEvent::Unreachable { cause, status: None, retry_after: None }
+}

@@ -1,0 +1,160 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use comity_fetch::Fetcher;
+use comity_policy::{
+    Clock, Identity, Judge, Judgement, OriginPace, Outcome, Pacer, Politeness, Random, Receipt, RobotsLife,
+    RobotsPolicy, Terms, Turn, Vantage,
+};
+use comity_url::{CrawlUrl, Origin};
+use tokio::sync::Semaphore;
+
+use crate::cache::{RobotsCache, RobotsKey};
+use crate::flight::Flight;
+use crate::rates::Rates;
+use crate::{NoRecorder, Rate, Recorder};
+
+/// The settings of a gate.
+#[derive(Clone, Debug)]
+pub struct GateConfig {
+    /// Who we are: tokens and purposes.
+    pub identity: Identity,
+    /// Pacing.
+    pub politeness: Politeness,
+    /// How robots.txt answers are read.
+    pub robots: RobotsPolicy,
+    /// The crawl's rate in all; none by default.
+    pub max_rate: Option<Rate>,
+    /// The rate per registrable domain; none by default.
+    pub max_rate_domain: Option<Rate>,
+    /// Bytes of compiled robots rules held at most. Default 64 MiB.
+    pub robots_cache_bytes: u64,
+    /// Where robots.txt exchanges are recorded; nowhere by default.
+    pub recorder: Arc<dyn Recorder>,
+}
+
+impl GateConfig {
+    /// The defaults of design §7 for one identity.
+    #[must_use]
+    pub fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            politeness: Politeness::default(),
+            robots: RobotsPolicy::default(),
+            max_rate: None,
+            max_rate_domain: None,
+            robots_cache_bytes: 64 << 20,
+            recorder: Arc::new(NoRecorder),
+        }
+    }
+}
+
+/// The one door. Cheap to clone; all clones share cache, paces and flights.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) fetcher: Fetcher,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) pacer: Pacer,
+    pub(crate) terms: Terms,
+    pub(crate) token_lists: Vec<Vec<String>>,
+    pub(crate) robots: RobotsPolicy,
+    pub(crate) cache: RobotsCache,
+    pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
+    pub(crate) places: Arc<Semaphore>,
+    pub(crate) rates: Rates,
+    pub(crate) recorder: Arc<dyn Recorder>,
+}
+
+impl Gate {
+    /// Opens a gate: nothing is known, nothing is in flight.
+    #[must_use]
+    pub fn new(fetcher: Fetcher, clock: Arc<dyn Clock>, random: Arc<dyn Random>, config: GateConfig) -> Self {
+        let terms =
+            Terms { purposes: config.identity.purposes().to_vec(), max_crawl_delay: config.politeness.max_crawl_delay };
+        let tokens = config.identity.tokens().iter().map(|token| token.as_str().to_owned()).collect();
+        let total = usize::try_from(config.politeness.total.max(1)).unwrap_or(usize::MAX);
+        #[expect(clippy::disallowed_methods, reason = "this is the gate: the one owner of the pacer")]
+        let pacer = Pacer::new(config.politeness, random.clone());
+        let inner = Inner {
+            pacer,
+            terms,
+            token_lists: vec![tokens],
+            cache: RobotsCache::new(config.robots.clone(), config.robots_cache_bytes),
+            robots: config.robots,
+            flights: Mutex::default(),
+            places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
+            rates: Rates::new(config.max_rate, config.max_rate_domain, clock.clone()),
+            recorder: config.recorder,
+            fetcher,
+            clock,
+            random,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Ends an exchange: the new pace of its origin, and when it may be asked next.
+    pub fn settle(&self, receipt: Receipt, outcome: Outcome) -> (OriginPace, Turn) {
+        let now = self.inner.clock.now();
+        let origin = receipt.url().origin().clone();
+        let pace = self.inner.pacer.settle(receipt, outcome, now);
+        (pace, self.inner.pacer.turn(&origin, now))
+    }
+
+    /// When `origin` may be asked next, by everything known.
+    #[must_use]
+    pub fn turn(&self, origin: &Origin) -> Turn {
+        self.inner.pacer.turn(origin, self.inner.clock.now())
+    }
+
+    /// The pace of `origin` as the pacer holds it.
+    #[must_use]
+    pub fn pace(&self, origin: &Origin) -> OriginPace {
+        self.inner.pacer.pace(origin, self.inner.clock.now())
+    }
+
+    /// What is known of an origin's robots.txt, as a value.
+    #[must_use]
+    pub fn robots_life(&self, origin: &Origin) -> RobotsLife {
+        self.inner.cache.life(&(origin.clone(), Vantage::Direct))
+    }
+
+    /// The pacing settings in force.
+    #[must_use]
+    pub fn politeness(&self) -> &Politeness {
+        self.inner.pacer.rules()
+    }
+
+    /// The clock it reads.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.inner.clock
+    }
+
+    /// Requests open now, robots.txt included.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.inner.pacer.in_flight()
+    }
+
+    /// Sleeps until `at` of the gate's clock.
+    pub(crate) async fn sleep_until(&self, at: comity_policy::Instant) {
+        let wait = at.since(self.inner.clock.now());
+        tokio::time::sleep(wait.min(Self::LONGEST_SLEEP)).await;
+    }
+
+    /// tokio's timer takes about two years at most; nothing here waits that long.
+    const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 3600);
+}
+
+impl Judge for Gate {
+    fn judge(&self, url: &CrawlUrl) -> Judgement {
+        self.inner.cache.judge(url, Vantage::Direct, &self.inner.terms, self.inner.clock.wall())
+    }
+}

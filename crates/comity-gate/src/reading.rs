@@ -1,0 +1,131 @@
+use std::time::Duration;
+
+use bytes::Bytes;
+use comity_fetch::{ResponseHead, Sink, Want};
+use comity_policy::{Capture, Digest, Reason, RobotsCopy, RobotsEvent, RobotsPolicy, WallTime, parse_retry_after};
+use comity_robots::{MAX_BYTES, Robots};
+use comity_url::CrawlUrl;
+use sha2::{Digest as _, Sha256};
+
+/// What one hop of a robots.txt chain means.
+pub(crate) enum Hop {
+    /// The chain ends here.
+    Event(RobotsEvent),
+    /// It goes on there.
+    Redirect { target: CrawlUrl, status: u16 },
+}
+
+/// A hop, and the file if this was it.
+pub(crate) struct Reading {
+    pub(crate) hop: Hop,
+    pub(crate) file: Option<(Digest, Bytes)>,
+}
+
+/// Keeps the first 512,000 decoded bytes, which are parsed, and counts the rest.
+#[derive(Debug, Default)]
+pub(crate) struct FileSink {
+    kept: Vec<u8>,
+    seen: u64,
+}
+
+impl Sink for FileSink {
+    fn head(&mut self, _head: &ResponseHead<'_>) -> Want {
+        Want::Body
+    }
+
+    fn chunk(&mut self, decoded: &[u8]) {
+        self.seen += decoded.len() as u64;
+        let room = MAX_BYTES.saturating_sub(self.kept.len());
+        self.kept.extend_from_slice(decoded.get(..room).unwrap_or(decoded));
+    }
+}
+
+/// Reads one answer (robots semantics §2.1): redirects, absence, rules, or failure; never failure as permission.
+pub(crate) fn read_hop(
+    url: &CrawlUrl,
+    capture: &Capture,
+    sink: FileSink,
+    policy: &RobotsPolicy,
+    token_lists: &[Vec<String>],
+    now: WallTime,
+) -> Reading {
+    let Some(status) = capture.status else {
+        return Reading::event(failure(capture, None, now));
+    };
+    match status {
+        301 | 302 | 303 | 307 | 308 => Reading { hop: redirect(url, capture, status), file: None },
+        300..=399 => Reading::event(RobotsEvent::RedirectLimit { status }),
+        200..=299 if status != 206 && sink.is_whole_enough(capture) => {
+            let (copy, file) = compile(url, sink, policy, token_lists);
+            let event = RobotsEvent::Parsed { status, copy, max_age: max_age(capture) };
+            Reading { hop: Hop::Event(event), file: Some(file) }
+        }
+        400..=499 if status != 429 => Reading::event(RobotsEvent::Absent { status }),
+        _ => Reading::event(failure(capture, Some(status), now)),
+    }
+}
+
+impl Reading {
+    const fn event(event: RobotsEvent) -> Self {
+        Self { hop: Hop::Event(event), file: None }
+    }
+}
+
+impl FileSink {
+    /// A cut or undecodable body is incomplete (Google robots spec: a server error), unless all that is parsed came.
+    fn is_whole_enough(&self, capture: &Capture) -> bool {
+        capture.fault.is_none() || self.kept.len() >= MAX_BYTES
+    }
+}
+
+fn redirect(url: &CrawlUrl, capture: &Capture, status: u16) -> Hop {
+    match capture.field("location").map(|location| url.join(location)) {
+        Some(Ok(target)) => Hop::Redirect { target, status },
+        // No Location, or one that is no http(s) URL: as absent (robots semantics §2.1, §2.2).
+        Some(Err(_)) | None => Hop::Event(RobotsEvent::RedirectLimit { status }),
+    }
+}
+
+fn compile(
+    url: &CrawlUrl,
+    sink: FileSink,
+    policy: &RobotsPolicy,
+    token_lists: &[Vec<String>],
+) -> (RobotsCopy, (Digest, Bytes)) {
+    let digest = Digest::from_bytes(Sha256::digest(&sink.kept).into());
+    let robots = Robots::parse(&sink.kept);
+    let rules = token_lists
+        .iter()
+        .map(|tokens| robots.rules(&tokens.iter().map(String::as_str).collect::<Vec<_>>(), policy.dialect))
+        .collect();
+    let copy =
+        RobotsCopy { digest, bytes: sink.seen, truncated: sink.seen > MAX_BYTES as u64, final_url: url.clone(), rules };
+    (copy, (digest, Bytes::from(sink.kept)))
+}
+
+fn failure(capture: &Capture, status: Option<u16>, now: WallTime) -> RobotsEvent {
+    let retry_after =
+        status.and(capture.field("retry-after")).and_then(|value| parse_retry_after(value, capture.field("date"), now));
+    RobotsEvent::Unreachable { cause: capture.fault.unwrap_or(Reason::RobotsUnreachable), status, retry_after }
+}
+
+/// `max-age` less `Age`; `no-store` and `no-cache` ask for the shortest life. `None` when nothing is said.
+fn max_age(capture: &Capture) -> Option<Duration> {
+    let mut found = None;
+    for directive in capture.fields_named("cache-control").flat_map(|value| value.split(',')) {
+        let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+        match name.trim().to_ascii_lowercase().as_str() {
+            "no-store" | "no-cache" => return Some(Duration::ZERO),
+            "max-age" => found = found.or_else(|| seconds(value.trim().trim_matches('"'))),
+            _ => {}
+        }
+    }
+    let age = capture.field("age").and_then(|value| seconds(value.trim())).unwrap_or_default();
+    found.map(|life| life.saturating_sub(age))
+}
+
+/// Delta-seconds; more digits than fit are "for ever", anything else is nothing.
+fn seconds(text: &str) -> Option<Duration> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits.then(|| Duration::from_secs(text.parse().unwrap_or(u64::from(u32::MAX))))
+}

@@ -1,0 +1,35 @@
+use std::fmt;
+
+use bytes::Bytes;
+use comity_fetch::BoxFuture;
+use comity_policy::{Capture, Digest};
+use comity_url::Origin;
+
+/// One exchange of a robots.txt fetch: the file itself or a redirect on the way to it.
+#[derive(Clone, Debug)]
+pub struct RobotsVisit {
+    /// The origin whose rules are fetched.
+    pub for_origin: Origin,
+    /// How many redirects were followed before, 0 to 5.
+    pub hop: u8,
+    /// What was sent and received.
+    pub capture: Capture,
+    /// The decoded bytes that are parsed and their SHA-256; `None` unless this is the file.
+    pub file: Option<(Digest, Bytes)>,
+}
+
+/// Where robots.txt exchanges are recorded. Awaited before the rules come into force: what decides is on record first.
+pub trait Recorder: Send + Sync + fmt::Debug {
+    /// Records one exchange.
+    fn robots_visit(&self, visit: RobotsVisit) -> BoxFuture<'_, ()>;
+}
+
+/// Records nothing: for users who keep no archive.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoRecorder;
+
+impl Recorder for NoRecorder {
+    fn robots_visit(&self, _visit: RobotsVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}

@@ -1,0 +1,107 @@
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{print, step};
+
+/// A program or package of somebody else's that our output is held against.
+struct Peer {
+    name: &'static str,
+    /// What it is for.
+    proves: &'static str,
+    here: fn() -> bool,
+    install: Install,
+}
+
+enum Install {
+    Debian(&'static [&'static str]),
+    Python(&'static [&'static str]),
+}
+
+const PEERS: [Peer; 4] = [
+    Peer {
+        name: "nginx",
+        proves: "real server and log",
+        here: || step::answers("nginx", "-v"),
+        install: Install::Debian(&["nginx-light"]),
+    },
+    Peer {
+        name: "python3-doc",
+        proves: "thousands of pages that nobody here wrote",
+        here: || documentation().is_some(),
+        install: Install::Debian(&["python3-doc"]),
+    },
+    Peer {
+        name: "warcio",
+        proves: "WARC grammar and digests",
+        here: || python_has("warcio"),
+        install: Install::Python(&["warcio", "setuptools"]),
+    },
+    Peer {
+        name: "fastwarc",
+        proves: "second WARC reader",
+        here: || python_has("fastwarc"),
+        install: Install::Python(&["fastwarc"]),
+    },
+];
+
+/// Where Python peers live: a virtual environment of our own, so that nothing of the system changes.
+pub(crate) fn venv() -> PathBuf {
+    step::root().join("target/peers/venv")
+}
+
+/// The documentation tree of Debian's `python3-doc`, if it is installed.
+pub(crate) fn documentation() -> Option<PathBuf> {
+    let found = std::fs::read_dir("/usr/share/doc").ok()?.filter_map(Result::ok).map(|entry| entry.path().join("html"));
+    let trees = found.filter(|path| path.join("library/index.html").is_file() && path.join("whatsnew").is_dir());
+    trees.max()
+}
+
+/// `cargo xtask peers [--install]`.
+pub(crate) fn command(flags: &[&str]) -> Result<(), String> {
+    match flags {
+        [] => {}
+        ["--install"] => install_missing()?,
+        _ => return Err(format!("unknown flags {:?}", flags.join(" "))),
+    }
+    for peer in &PEERS {
+        print(&format!("{:12} {:8} {}", peer.name, if (peer.here)() { "here" } else { "missing" }, peer.proves));
+    }
+    Ok(())
+}
+
+/// The names of the peers that are not here.
+pub(crate) fn missing() -> Vec<&'static str> {
+    PEERS.iter().filter(|peer| !(peer.here)()).map(|peer| peer.name).collect()
+}
+
+/// Installs what is missing with the ordinary clients of Debian and `PyPI`.
+pub(crate) fn install_missing() -> Result<(), String> {
+    let missing: Vec<&Peer> = PEERS.iter().filter(|peer| !(peer.here)()).collect();
+    let debian: Vec<&str> = packages(&missing, |i| if let Install::Debian(names) = i { Some(names) } else { None });
+    let python: Vec<&str> = packages(&missing, |i| if let Install::Python(names) = i { Some(names) } else { None });
+    if !debian.is_empty() {
+        // A list that is not up to date still installs what it knows: only the installation decides.
+        drop(step::run("apt-get update", Command::new("apt-get").args(["update", "-qq"])));
+        let mut install = Command::new("apt-get");
+        install.args(["install", "-y", "-qq", "--no-install-recommends"]).args(&debian);
+        step::run("apt-get install", install.env("DEBIAN_FRONTEND", "noninteractive"))?;
+    }
+    if !python.is_empty() {
+        if !venv().join("bin/python").exists() {
+            step::run("python venv", Command::new("python3").args(["-m", "venv"]).arg(venv()))?;
+        }
+        let pip = venv().join("bin/pip");
+        step::run("pip install", Command::new(pip).args(["install", "-q"]).args(&python))?;
+    }
+    Ok(())
+}
+
+fn packages(peers: &[&Peer], pick: fn(&Install) -> Option<&'static [&'static str]>) -> Vec<&'static str> {
+    peers.iter().filter_map(|peer| pick(&peer.install)).flatten().copied().collect()
+}
+
+fn python_has(module: &str) -> bool {
+    let python = venv().join("bin/python");
+    let check = format!("import {module}");
+    Command::new(python).args(["-c", &check]).output().is_ok_and(|out| out.status.success())
+}

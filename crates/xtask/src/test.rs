@@ -1,0 +1,90 @@
+use std::process::Command;
+
+use crate::{layers, peers, print, step};
+
+/// What `cargo xtask test` runs.
+pub(crate) struct Plan {
+    size: Size,
+    install: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    /// About 20 minutes on two cores in a clean clone.
+    Short,
+    /// The long suites too.
+    All,
+}
+
+impl Plan {
+    pub(crate) fn parse(flags: &[&str]) -> Result<Self, String> {
+        let mut plan = Self { size: Size::Short, install: std::env::var("CI").is_ok_and(|ci| ci == "true") };
+        for flag in flags {
+            match *flag {
+                "--all" => plan.size = Size::All,
+                "--install" => plan.install = true,
+                _ => return Err(format!("unknown flag {flag:?}; known are --all and --install")),
+            }
+        }
+        Ok(plan)
+    }
+
+    pub(crate) fn run(&self) -> Result<(), String> {
+        layers::check()?;
+        if self.install {
+            peers::install_missing()?;
+        }
+        let left_out = peers::missing();
+        step::run("tests", &mut self.with_peers(test_runner()))?;
+        step::run("documentation tests", &mut self.with_peers(doc_tests()))?;
+        step::run("demo: a polite crawl, audited", &mut demo())?;
+        print("\nall checks passed");
+        if !left_out.is_empty() {
+            print(&format!(
+                "left out, not installed: {} (cargo xtask test --install brings them)",
+                left_out.join(", ")
+            ));
+        }
+        if self.size == Size::Short {
+            print("left out, long: cargo xtask test --all runs more cases and seeds");
+        }
+        Ok(())
+    }
+
+    /// Tells the tests where the peers are and how long they may take.
+    fn with_peers(&self, mut command: Command) -> Command {
+        command.env("COMITY_PEERS_VENV", peers::venv());
+        if let Some(tree) = peers::documentation() {
+            command.env("COMITY_PEERS_DOCS", tree);
+        }
+        if self.size == Size::All {
+            command.env("COMITY_TEST_SIZE", "all");
+            command.env("PROPTEST_CASES", "4096");
+        }
+        command
+    }
+}
+
+/// nextest where it is installed, cargo's own runner elsewhere.
+fn test_runner() -> Command {
+    let mut command = step::cargo();
+    if step::answers("cargo-nextest", "--version") {
+        command.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
+    } else {
+        command.args(["test", "--workspace", "--all-targets", "--no-fail-fast"]);
+    }
+    command
+}
+
+fn doc_tests() -> Command {
+    let mut command = step::cargo();
+    command.args(["test", "--workspace", "--doc"]);
+    command
+}
+
+/// The README's first command; it fails when the auditor of the synthetic web saw a violation.
+fn demo() -> Command {
+    let mut command = step::cargo();
+    command.args(["run", "--release", "--quiet", "--", "demo"]);
+    command
+}
