@@ -6,14 +6,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::bytes::is_token_byte;
-use crate::entry::{Draft, lay_out};
+use crate::entry::{Entries, Source};
 use crate::normal::rule_form;
 use crate::pacing::Pace;
 use crate::record::{ExtensionKind, Kind, Record};
 use crate::ruleset::{Compiled, Extras, Note, Selected};
 use crate::signal::{MAX_SIGNALS, Signal};
 use crate::token::{Named, names};
-use crate::verdict::{RuleKind, RuleVia};
+use crate::verdict::RuleKind;
 use crate::{Dialect, Robots, RuleSet};
 
 /// Tokens of merged groups that a rule set keeps at most.
@@ -42,7 +42,9 @@ impl Wanted<'_> {
 struct Collector<'a> {
     robots: &'a Robots,
     dialect: Dialect,
-    drafts: Vec<Draft<'a>>,
+    entries: Entries,
+    /// Lines of rules that the usage pass gives to other agents.
+    not_in_usage: Vec<u32>,
     group_lines: Vec<u32>,
     group_tokens: Vec<Box<str>>,
     pace: Pace,
@@ -83,7 +85,8 @@ impl<'a> Collector<'a> {
         Self {
             robots,
             dialect,
-            drafts: Vec::new(),
+            entries: Entries::default(),
+            not_in_usage: Vec::new(),
             group_lines: Vec::new(),
             group_tokens: Vec::new(),
             pace: Pace::default(),
@@ -140,8 +143,10 @@ impl<'a> Collector<'a> {
         }
         // 512,000 bytes hold fewer than 27,000 groups with a rule.
         let group = u16::try_from(self.group_lines.len().saturating_sub(1)).unwrap_or(u16::MAX);
-        let (line, usage) = (record.line, state.usage);
-        self.drafts.push(Draft { pattern, raw, kind, via: RuleVia::Pattern, line, group, usage });
+        self.entries.add(&pattern, raw, Source { kind, line: record.line, group });
+        if !state.usage {
+            self.not_in_usage.push(record.line);
+        }
     }
 
     fn extension(&mut self, kind: ExtensionKind, record: &Record, state: &mut State) {
@@ -210,10 +215,8 @@ impl<'a> Collector<'a> {
 
     fn finish(mut self, selected: Selected) -> RuleSet {
         let file_signals = self.file_signals();
-        let usage = self.drafts.iter().any(|draft| !draft.usage).then(|| {
-            let drafts = self.drafts.iter().filter(|draft| draft.usage).cloned().collect();
-            self.shell(&selected).rule_set(drafts)
-        });
+        let usage_differs = !self.not_in_usage.is_empty();
+        let usage = usage_differs.then(|| self.shell(&selected).with(self.entries.without_lines(&self.not_in_usage)));
         let mut shell = self.shell(&selected);
         shell.pace = self.pace;
         let extras = Extras {
@@ -224,7 +227,7 @@ impl<'a> Collector<'a> {
             usage,
         };
         shell.extras = (!extras.is_empty()).then(|| Box::new(extras));
-        shell.rule_set(self.drafts)
+        shell.with(self.entries)
     }
 
     /// A set without rules.
@@ -253,12 +256,8 @@ impl State {
 }
 
 impl Compiled {
-    fn rule_set(mut self, mut drafts: Vec<Draft<'_>>) -> RuleSet {
-        let second: Vec<_> = drafts.iter().filter_map(Draft::index_html).collect();
-        drafts.extend(second);
-        let (entries, text) = lay_out(drafts);
-        self.entries = entries.into_boxed_slice();
-        self.text = text.into_boxed_slice();
+    fn with(mut self, entries: Entries) -> RuleSet {
+        (self.entries, self.text) = entries.finish();
         RuleSet(Arc::new(self))
     }
 }

@@ -1,6 +1,6 @@
 //! A compiled rule: 20 bytes, and its text beside it.
 
-use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
@@ -65,6 +65,15 @@ impl Entry {
         RuleRef { kind, raw: self.raw(text), line: self.line, group_line, priority: u32::from(self.len), via }
     }
 
+    /// The order in which rules are asked: the longest first, allow before disallow.
+    const fn rank(&self) -> (Reverse<u16>, RuleKind) {
+        let kind = match self.shape {
+            Shape::Rule(kind) => kind,
+            Shape::IndexHtml => RuleKind::Allow,
+        };
+        (Reverse(self.len), kind)
+    }
+
     fn pattern<'a>(&self, text: &'a [u8]) -> &'a [u8] {
         let start = self.start as usize;
         text.get(start..start + usize::from(self.len)).unwrap_or_default()
@@ -79,81 +88,100 @@ impl Entry {
     }
 }
 
-/// A rule on its way into a set.
-#[derive(Clone, Debug)]
-pub(crate) struct Draft<'a> {
-    /// The pattern in the form in which it is compared; for [`RuleVia::IndexHtml`] the directory and `$`.
-    pub(crate) pattern: Cow<'a, [u8]>,
-    /// The pattern as written.
-    pub(crate) raw: &'a [u8],
+/// The rules of a set while it is made: entries in file order, their patterns in one text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entries {
+    entries: Vec<Entry>,
+    text: Vec<u8>,
+}
+
+/// Where a rule comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
     pub(crate) kind: RuleKind,
-    pub(crate) via: RuleVia,
     pub(crate) line: u32,
     pub(crate) group: u16,
-    /// Whether the usage pass gives the rule to the same agents.
-    pub(crate) usage: bool,
 }
 
-impl<'a> Draft<'a> {
-    /// The second chance of an allow rule: from its last `/` on it starts with `/index.htm`, so it also allows exactly the
-    /// directory (Google's parser).
-    pub(crate) fn index_html(&self) -> Option<Self> {
-        let slash = memchr::memrchr(b'/', &self.pattern)?;
-        let (directory, name) = self.pattern.split_at_checked(slash + 1)?;
-        let applies = self.kind == RuleKind::Allow && name.starts_with(b"index.htm");
-        applies.then(|| {
-            let pattern: Vec<u8> = [directory, b"$"].concat();
-            Self { pattern: Cow::Owned(pattern), via: RuleVia::IndexHtml, ..self.clone() }
-        })
+impl Entries {
+    /// Adds a rule: `pattern` in the form in which it is compared, `raw` as written. An allow rule whose pattern starts, from
+    /// its last `/` on, with `/index.htm` also allows exactly the directory (Google's parser).
+    pub(crate) fn add(&mut self, pattern: &[u8], raw: &[u8], source: Source) {
+        self.push(&[pattern], raw, source, Shape::Rule(source.kind));
+        if source.kind == RuleKind::Disallow {
+            return;
+        }
+        let slash = memchr::memrchr(b'/', pattern);
+        let Some((directory, name)) = slash.and_then(|slash| pattern.split_at_checked(slash + 1)) else { return };
+        if name.starts_with(b"index.htm") {
+            self.push(&[directory, b"$"], raw, source, Shape::IndexHtml);
+        }
     }
 
-    /// The order in which rules are asked.
-    fn rank(&self) -> (Reverse<usize>, RuleKind) {
-        (Reverse(self.pattern.len()), self.kind)
-    }
-
-    fn entry(&self, start: u32) -> Entry {
-        let behind_slash = self.pattern.strip_prefix(b"/").unwrap_or_default();
-        let (literal, _) = split_end(behind_slash);
-        let known = memchr::memchr(b'*', literal).unwrap_or(literal.len()).min(4);
-        let raw_len = if self.raw == &*self.pattern { 0 } else { self.raw.len() };
+    fn push(&mut self, parts: &[&[u8]], raw: &[u8], source: Source, shape: Shape) {
+        let start = self.text.len();
+        parts.iter().for_each(|part| self.text.extend_from_slice(part));
+        let pattern = self.text.get(start..).unwrap_or_default();
+        let (literal, _) = split_end(pattern.strip_prefix(b"/").unwrap_or_default());
+        let known = literal.iter().take(4).take_while(|byte| **byte != b'*').count();
+        let raw_len = if raw == pattern { 0 } else { raw.len() };
         // A line has at most 16,663 bytes, so an escaped pattern has fewer than 50,000.
         let short = |length: usize| u16::try_from(length).unwrap_or(u16::MAX);
-        Entry {
-            start,
-            line: self.line,
+        self.entries.push(Entry {
+            // Two patterns and one line as written, at most, for each line of a file of 512,000 bytes.
+            start: u32::try_from(start).unwrap_or(u32::MAX),
+            line: source.line,
             head: head(literal.get(..known).unwrap_or_default()),
-            len: short(self.pattern.len()),
+            len: short(pattern.len()),
             raw_len: short(raw_len),
-            group: self.group,
+            group: source.group,
             head_len: u8::try_from(known).unwrap_or_default(),
-            shape: match self.via {
-                RuleVia::Pattern => Shape::Rule(self.kind),
-                RuleVia::IndexHtml => Shape::IndexHtml,
-            },
+            shape,
+        });
+        if raw_len > 0 {
+            self.text.extend_from_slice(raw);
         }
+    }
+
+    /// The same rules without those of some lines; `lines` ascends.
+    pub(crate) fn without_lines(&self, lines: &[u32]) -> Self {
+        let mut rest = self.clone();
+        rest.entries.retain(|entry| lines.binary_search(&entry.line).is_err());
+        rest
+    }
+
+    /// Sorts the rules into the order in which they are asked and drops repeated ones; the first line stays.
+    pub(crate) fn finish(self) -> (Box<[Entry]>, Box<[u8]>) {
+        let Self { mut entries, text } = self;
+        entries.sort_unstable_by_key(|entry| (entry.rank(), entry.line));
+        // Patterns are compared only within a rank, and only behind equal heads: few, in files that people wrote.
+        for equals in entries.chunk_by_mut(|a, b| a.rank() == b.rank()) {
+            equals.sort_unstable_by(|a, b| {
+                let patterns = || a.pattern(&text).cmp(b.pattern(&text));
+                a.head.cmp(&b.head).then_with(patterns).then(a.line.cmp(&b.line))
+            });
+        }
+        let before = entries.len();
+        entries.dedup_by(|later, first| later.rank() == first.rank() && later.pattern(&text) == first.pattern(&text));
+        let repeated = entries.len() < before;
+        for equals in entries.chunk_by_mut(|a, b| a.rank() == b.rank()) {
+            equals.sort_unstable_by_key(|entry| entry.line);
+        }
+        let text = if repeated { repack(&mut entries, &text) } else { text };
+        (entries.into_boxed_slice(), text.into_boxed_slice())
     }
 }
 
-/// Sorts rules into the order in which they are asked, drops repeated ones (the first line stays), and lays them out.
-pub(crate) fn lay_out(mut drafts: Vec<Draft<'_>>) -> (Vec<Entry>, Vec<u8>) {
-    drafts.sort_unstable_by(|a, b| {
-        let same_rank = || a.pattern.cmp(&b.pattern).then(a.line.cmp(&b.line));
-        a.rank().cmp(&b.rank()).then_with(same_rank)
-    });
-    drafts.dedup_by(|later, first| later.kind == first.kind && later.pattern == first.pattern);
-    drafts.sort_by_key(|draft| (draft.rank(), draft.line));
-    let mut entries = Vec::with_capacity(drafts.len());
-    let mut text = Vec::with_capacity(drafts.iter().map(|draft| draft.pattern.len()).sum());
-    for draft in &drafts {
-        let entry = draft.entry(u32::try_from(text.len()).unwrap_or(u32::MAX));
-        text.extend_from_slice(&draft.pattern);
-        if entry.raw_len > 0 {
-            text.extend_from_slice(draft.raw);
-        }
-        entries.push(entry);
+/// Copies only the text that entries still use.
+fn repack(entries: &mut [Entry], text: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(text.len());
+    for entry in entries {
+        let from = entry.start as usize;
+        let length = usize::from(entry.len) + usize::from(entry.raw_len);
+        entry.start = u32::try_from(packed.len()).unwrap_or(u32::MAX);
+        packed.extend_from_slice(text.get(from..from + length).unwrap_or_default());
     }
-    (entries, text)
+    packed
 }
 
 #[cfg(test)]

@@ -115,6 +115,13 @@ pub(crate) struct Record {
 
 /// What a key means: at most one kind that Google's parser knows, and at most one extension.
 pub(crate) fn classify(key: &[u8]) -> [Option<Kind>; 2] {
+    // Most lines are one of these two, spelled right, and need no search.
+    if key.eq_ignore_ascii_case(b"disallow") {
+        return [Some(Kind::Rule(RuleKind::Disallow)), None];
+    }
+    if key.eq_ignore_ascii_case(b"allow") {
+        return [Some(Kind::Rule(RuleKind::Allow)), None];
+    }
     let any = |spellings: &[&[u8]]| spellings.iter().any(|s| starts_with_ignore_case(key, s));
     let extension = || ExtensionKind::read(key).map(Kind::Extension);
     match key.first().map(u8::to_ascii_lowercase) {

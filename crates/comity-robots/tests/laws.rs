@@ -4,6 +4,7 @@ mod shared;
 
 use comity_robots::{Dialect, MAX_BYTES, Pattern, Robots, RuleSet, request_target, token_note};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 /// A rule line: allow or not, and the pattern.
 type Rule = (bool, String);
@@ -70,8 +71,14 @@ fn slow_allows(rules: &[Rule], target: &str, dialect: Dialect) -> bool {
     disallow <= allow
 }
 
+/// What once failed is kept beside this file and tried first.
+fn config() -> ProptestConfig {
+    let kept = FileFailurePersistence::Direct("tests/laws.proptest-regressions");
+    ProptestConfig { cases: 512, failure_persistence: Some(Box::new(kept)), ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn the_verdict_is_that_of_the_obvious_judge(rules in rules(), target in target(), dialect in dialect()) {
