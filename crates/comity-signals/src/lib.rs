@@ -8,14 +8,23 @@
 //! unspecified verdict is decided in `comity-policy` and recorded apart.
 //!
 //! ```
-//! use comity_signals::{Preferences, Purpose, Source, Statement, Verdict};
+//! use comity_robots::{Dialect, Robots};
+//! use comity_signals::{HeadFacts, Purpose, UnixSeconds, Verdict, page_signals, robots_preferences};
 //!
-//! let train = Statement::new(Source::RobotsContentSignal, Purpose::AiTrain, Verdict::Denied, "ai-train=no");
-//! let search = Statement::new(Source::HeaderContentUsage, Purpose::Search, Verdict::Allowed, "search=y");
-//! let preferences = Preferences::combine(&[train, search]);
+//! let robots = Robots::parse(b"User-agent: *\nContent-Signal: ai-train=no, search=yes\nAllow: /\n");
+//! let rules = robots.rules(&["ExampleBot"], Dialect::Standard);
+//! let before = robots_preferences(&rules, b"/page");
+//! let denial = before.denial(Purpose::AiTrain).expect("line 2 says no");
+//! assert_eq!(denial.raw, "ai-train=no, search=yes");
+//!
+//! // The page says yes, but a permission of one carrier never undoes a denial of another.
+//! let fields = [("Content-Usage", "train-ai=y"), ("X-Robots-Tag", "nofollow")];
+//! let page = page_signals(&fields, &HeadFacts::default(), "ExampleBot", false);
+//! let preferences = page.preferences(before, UnixSeconds(1_796_000_000));
 //! assert_eq!(preferences.verdict(Purpose::AiTrain), Verdict::Denied);
 //! assert_eq!(preferences.verdict(Purpose::Search), Verdict::Allowed);
 //! assert_eq!(preferences.verdict(Purpose::Tdm), Verdict::Unspecified);
+//! assert!(!page.follow);
 //! ```
 //!
 //! | module | what it holds |
@@ -23,16 +32,45 @@
 //! | `purpose` | [`Purpose`], [`Declared`]: what content is wanted for |
 //! | `statement` | [`Statement`], [`Verdict`], [`Source`], [`Place`]: one wish, where it was read |
 //! | `preferences` | [`Preferences`]: the statements of one resource, combined |
+//! | `options` | [`SignalOptions`], [`Profile`], [`LegacyLabels`]: how far signals are read beyond their words |
+//! | `robots` | [`RobotsReading`], [`robots_preferences`]: `Content-Usage`, `Content-Signal`, `DisallowAITraining` lines |
+//! | `page` | [`PageReader`], [`PageSignals`], [`page_signals`]: header fields and robots metas |
 //! | `head` | [`HeadFacts`]: what a page's head says, filled by `comity-extract` |
+//! | `diagnostic` | [`Diagnostics`], [`DiagnosticCode`]: what was odd, beside the verdicts |
+//! | `aipref`, `sf` | the AIPREF vocabulary, and the RFC 9651 dictionaries it is written in |
+//! | `content_signal` | the Content Signals policy, with [`UseCeiling`] |
+//! | `xrobots`, `date` | the grammar of robots rules, and [`UnixSeconds`] for their dates |
+//! | `found` | what a reading has found so far, bounded |
+//!
+//! Limits: a reading keeps 8 statements of one carrier that say the same, 8 KiB of each raw text, and
+//! [`MAX_DIAGNOSTICS_PER_CODE`] diagnostics of a code; what is left out changes no verdict. The bytes that are read are
+//! bounded by who brings them: `comity-robots` for files and lines, `comity-fetch` for header fields, `comity-extract`
+//! for heads.
+//!
+//! Not read yet: TDMRep, RSL, ai.txt, trust.txt, AI product tokens, prices. Their carriers say nothing here so far.
 
+mod aipref;
+mod content_signal;
+mod date;
+mod diagnostic;
+mod found;
 mod head;
+mod options;
+mod page;
 mod preferences;
 mod purpose;
 mod robots;
+mod sf;
 mod statement;
+mod xrobots;
 
+pub use content_signal::UseCeiling;
+pub use date::UnixSeconds;
+pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, MAX_DIAGNOSTICS_PER_CODE};
 pub use head::{HeadFacts, RobotsMeta};
+pub use options::{LegacyLabels, Profile, SignalOptions};
+pub use page::{PageReader, PageSignals, page_signals};
 pub use preferences::Preferences;
 pub use purpose::{Declared, ParsePurposeError, Purpose};
-pub use robots::robots_preferences;
+pub use robots::{RobotsReading, robots_preferences};
 pub use statement::{Place, Source, Statement, Verdict};

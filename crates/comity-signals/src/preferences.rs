@@ -14,13 +14,22 @@ impl Preferences {
     /// here is already the family's result.
     #[must_use]
     pub fn combine(statements: &[Statement]) -> Self {
-        let mut verdicts = [Verdict::Unspecified; 4];
+        Self::none().with(statements.iter().cloned())
+    }
+
+    /// The same with the results of more carriers, by the same rule: what a robots.txt says with what the header and
+    /// head of the page add. In whatever order carriers are added, the verdicts are the same.
+    ///
+    /// Source: draft-ietf-aipref-vocab-08 within AIPREF; across families our choice (signals reference §1.5).
+    #[must_use]
+    pub fn with(mut self, statements: impl IntoIterator<Item = Statement>) -> Self {
         for statement in statements {
-            if let Some(slot) = verdicts.get_mut(statement.purpose.index()) {
+            if let Some(slot) = self.verdicts.get_mut(statement.purpose.index()) {
                 *slot = slot.strictest(statement.verdict);
             }
+            self.statements.push(statement);
         }
-        Self { verdicts, statements: statements.to_vec() }
+        self
     }
 
     /// Nothing was said, anywhere.

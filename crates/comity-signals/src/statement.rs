@@ -44,6 +44,10 @@ impl fmt::Display for Verdict {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
+    /// The access rules of robots.txt and how they are grouped: evidence of diagnostics, never of a statement.
+    RobotsAccess,
+    /// `DisallowAITraining` line of robots.txt (draft-canel-robots-ai-control-00, expired).
+    RobotsAiTraining,
     /// `Content-Usage` line of robots.txt (draft-ietf-aipref-attach-05).
     RobotsContentUsage,
     /// `Content-Usage` response header.
@@ -60,6 +64,8 @@ pub enum Source {
     MetaTdm,
     /// `X-Robots-Tag` response header.
     HeaderXRobotsTag,
+    /// `robots-tag` response header (draft-illyes-repext-00, expired).
+    HeaderRobotsTag,
     /// Robots meta element.
     MetaRobots,
 }
@@ -69,6 +75,8 @@ impl Source {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::RobotsAccess => "robots.access",
+            Self::RobotsAiTraining => "robots.disallow-ai-training",
             Self::RobotsContentUsage => "robots.content-usage",
             Self::HeaderContentUsage => "header.content-usage",
             Self::RobotsContentSignal => "robots.content-signal",
@@ -77,6 +85,7 @@ impl Source {
             Self::HeaderTdm => "header.tdm",
             Self::MetaTdm => "meta.tdm",
             Self::HeaderXRobotsTag => "header.x-robots-tag",
+            Self::HeaderRobotsTag => "header.robots-tag",
             Self::MetaRobots => "meta.robots",
         }
     }
@@ -113,7 +122,7 @@ pub struct Statement {
     pub purpose: Purpose,
     /// What is said about it.
     pub verdict: Verdict,
-    /// The exact text of the line, header value or rule (lossy only where it was not UTF-8).
+    /// The exact text of the line's value, header value or rule, at most 8 KiB (lossy only where it was not UTF-8).
     pub raw: String,
     /// Where it stood.
     pub place: Place,
