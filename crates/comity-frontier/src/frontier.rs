@@ -3,7 +3,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use comity_policy::{Instant, Judge, Reason, WallTime};
+use comity_policy::{Instant, Judge, Reason};
 use comity_url::Origin;
 
 use crate::{LeaseId, Leased, Offer, Offered, Renewal, Renewed, Settled, Settlement, Stats, StoreError, TurnNews};
@@ -35,10 +35,10 @@ pub trait Frontier: Send + Sync + fmt::Debug {
     /// When the store fails: then none of the batch was added.
     fn offer<'a>(&'a self, batch: Vec<Offer>) -> BoxFuture<'a, Result<Vec<Offered>, FrontierError>>;
 
-    /// Leases up to `n` URLs that are due at `now` and that `judge` allows.
+    /// Leases up to `n` URLs that are due at `now` and that `judge` allows; an origin that needs its robots.txt counts
+    /// as one, since that is a request too.
     ///
-    /// Ends expired leases first. `wall` is the civil time at `now`: the judge's holds are told in it. The judge must
-    /// not call the frontier.
+    /// Ends expired leases first. The judge must not call the frontier.
     ///
     /// # Errors
     /// When the store fails: then what had been leased before in this call stays leased until its deadline.
@@ -47,7 +47,6 @@ pub trait Frontier: Send + Sync + fmt::Debug {
         n: usize,
         judge: &'a dyn Judge,
         now: Instant,
-        wall: WallTime,
     ) -> BoxFuture<'a, Result<Leased, FrontierError>>;
 
     /// Ends leases. The whole batch is one atomic commit: a page leaves the queue together with its links' entry
@@ -106,6 +105,8 @@ pub trait Frontier: Send + Sync + fmt::Debug {
 pub enum FrontierError {
     /// The store failed.
     Store(StoreError),
+    /// A panic left it in doubt: end the process and open the store again.
+    Poisoned,
 }
 
 impl From<StoreError> for FrontierError {
@@ -118,6 +119,7 @@ impl fmt::Display for FrontierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Store(_) => f.write_str("frontier store failed"),
+            Self::Poisoned => f.write_str("frontier left in doubt by a panic"),
         }
     }
 }
@@ -126,6 +128,7 @@ impl Error for FrontierError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Store(error) => Some(error),
+            Self::Poisoned => None,
         }
     }
 }

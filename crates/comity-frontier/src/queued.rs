@@ -1,0 +1,139 @@
+use std::error::Error;
+use std::fmt;
+
+use comity_url::{CrawlUrl, UrlKey};
+
+use crate::Offer;
+
+/// A URL as the queue keeps it. Its priority and place are in its key.
+///
+/// Stored form, version 1, numbers big-endian: version (1), flags (1: bit 0 seed, bit 1 via), depth (4), hops (1),
+/// attempts (4), fingerprint (16), length of the URL (2), the URL, then the via to the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuedUrl {
+    /// The URL.
+    pub url: CrawlUrl,
+    /// Its fingerprint.
+    pub key: UrlKey,
+    /// Links followed from the nearest seed.
+    pub depth: u32,
+    /// Redirects in a row so far.
+    pub hops: u8,
+    /// The page that named it.
+    pub via: Option<CrawlUrl>,
+    /// Given by the operator.
+    pub seed: bool,
+    /// Attempts used up so far.
+    pub attempts: u32,
+}
+
+/// Why a stored record cannot be read.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordError {
+    /// Written by a later version.
+    Version(u8),
+    /// Shorter or longer than it says.
+    Length,
+    /// A field holds what is never written there.
+    Field(&'static str),
+}
+
+const VERSION: u8 = 1;
+const SEED: u8 = 1;
+const VIA: u8 = 2;
+
+impl QueuedUrl {
+    /// The stored form. About 30 bytes and the two URLs.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let url = self.url.as_str().as_bytes();
+        let via = self.via.as_ref().map(|via| via.as_str().as_bytes());
+        // A crawl URL is at most 65,534 bytes long (`comity_url::MAX_CRAWL_URL_BYTES`): nothing is cut here.
+        let length = u16::try_from(url.len()).unwrap_or(u16::MAX);
+        let flags = if self.seed { SEED } else { 0 } | if via.is_some() { VIA } else { 0 };
+        let mut out = Vec::with_capacity(29 + url.len() + via.map_or(0, <[u8]>::len));
+        out.extend([VERSION, flags]);
+        out.extend(self.depth.to_be_bytes());
+        out.push(self.hops);
+        out.extend(self.attempts.to_be_bytes());
+        out.extend(self.key.to_bytes());
+        out.extend(length.to_be_bytes());
+        out.extend(url);
+        out.extend(via.unwrap_or_default());
+        out
+    }
+
+    /// Reads the stored form. Any bytes give a value or an error.
+    ///
+    /// # Errors
+    /// When the record is of a later version or is not what [`QueuedUrl::encode`] writes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        let mut cursor = Cursor(bytes);
+        match cursor.byte()? {
+            VERSION => {}
+            other => return Err(RecordError::Version(other)),
+        }
+        let flags = cursor.byte()?;
+        if flags & !(SEED | VIA) != 0 {
+            return Err(RecordError::Field("flags"));
+        }
+        let depth = u32::from_be_bytes(cursor.array()?);
+        let hops = cursor.byte()?;
+        let attempts = u32::from_be_bytes(cursor.array()?);
+        let key = UrlKey::from_bytes(cursor.array()?);
+        let length = u16::from_be_bytes(cursor.array()?);
+        let url = crawl_url(cursor.take(usize::from(length))?, "url")?;
+        let via = if flags & VIA != 0 { Some(crawl_url(cursor.0, "via")?) } else { None };
+        if via.is_none() && !cursor.0.is_empty() {
+            return Err(RecordError::Length);
+        }
+        Ok(Self { url, key, depth, hops, via, seed: flags & SEED != 0, attempts })
+    }
+}
+
+impl From<Offer> for QueuedUrl {
+    fn from(offer: Offer) -> Self {
+        let Offer { url, key, depth, hops, via, seed, priority: _, attempts } = offer;
+        Self { url, key, depth, hops, via, seed, attempts }
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => write!(f, "queue record of version {version}, this build reads {VERSION}"),
+            Self::Length => f.write_str("queue record of another length than it says"),
+            Self::Field(field) => write!(f, "queue record with a broken {field}"),
+        }
+    }
+}
+
+impl Error for RecordError {}
+
+/// A URL that stands exactly as it was written: one that parses to something else was not written by us.
+fn crawl_url(bytes: &[u8], field: &'static str) -> Result<CrawlUrl, RecordError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| RecordError::Field(field))?;
+    CrawlUrl::parse(text).ok().filter(|url| url.as_str() == text).ok_or(RecordError::Field(field))
+}
+
+/// Reads from the front of a slice.
+pub(crate) struct Cursor<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], RecordError> {
+        let (head, rest) = self.0.split_at_checked(count).ok_or(RecordError::Length)?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordError> {
+        let (head, rest) = self.0.split_first_chunk().ok_or(RecordError::Length)?;
+        self.0 = rest;
+        Ok(*head)
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8, RecordError> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+}

@@ -1,0 +1,199 @@
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use comity_policy::Instant;
+use comity_url::UrlKey;
+
+use crate::{LeaseId, QueuedUrl};
+
+/// The table of leases: places that are used again under a new generation, and their deadlines.
+///
+/// An expired lease stays known as *late* until its URL is leased again, so that its worker's result still counts.
+#[derive(Debug, Default)]
+pub(super) struct Leases {
+    places: Vec<Place>,
+    free: Vec<u32>,
+    deadlines: BTreeSet<(Instant, u32)>,
+    late: HashMap<Spot, LeaseId>,
+    late_order: VecDeque<(Spot, LeaseId)>,
+    held: u32,
+}
+
+/// Where a URL stands: origin, priority, sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Spot {
+    pub(super) origin: u32,
+    pub(super) priority: u8,
+    pub(super) sequence: u64,
+}
+
+#[derive(Debug)]
+struct Place {
+    generation: u32,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Free,
+    Held(Held),
+    Late(Late),
+}
+
+/// A lease that runs.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) spot: Spot,
+    pub(super) queued: QueuedUrl,
+    pub(super) errand: Errand,
+    pub(super) deadline: Instant,
+}
+
+/// What a lease was given for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Errand {
+    /// A fetch whose response head is outstanding.
+    Head,
+    /// A fetch whose head arrived.
+    Body,
+    /// A refusal to record.
+    Refusal,
+}
+
+/// A lease that expired while nobody has its URL again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Late {
+    pub(super) spot: Spot,
+    pub(super) key: UrlKey,
+}
+
+/// A lease that was taken out of the table.
+#[derive(Debug)]
+pub(super) enum Closed {
+    Held(Held),
+    Late(Late),
+}
+
+impl Leases {
+    /// Expired leases remembered at most; the oldest is forgotten first and its late settlement is stale.
+    const LATE: usize = 4096;
+
+    /// How many run.
+    pub(super) const fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// The earliest deadline.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|first| first.0)
+    }
+
+    /// Adds a lease. Whoever held its URL before and is late gets nothing any more.
+    pub(super) fn open(&mut self, held: Held) -> LeaseId {
+        if let Some(late) = self.late.remove(&held.spot) {
+            self.release(late);
+        }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Place { generation: 0, state: State::Free });
+            u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
+        });
+        self.deadlines.insert((held.deadline, index));
+        self.held += 1;
+        let place = &mut self.places[index as usize];
+        place.generation = place.generation.wrapping_add(1);
+        place.state = State::Held(held);
+        LeaseId::from_u64(u64::from(place.generation) << 32 | u64::from(index))
+    }
+
+    /// A running lease.
+    pub(super) fn held_mut(&mut self, id: LeaseId) -> Option<&mut Held> {
+        let index = self.index(id)?;
+        match &mut self.places.get_mut(index as usize)?.state {
+            State::Held(held) => Some(held),
+            _ => None,
+        }
+    }
+
+    /// Spot and fingerprint of a running or late lease, and the URL if it runs.
+    pub(super) fn look(&self, id: LeaseId) -> Option<(Spot, UrlKey, Option<&QueuedUrl>)> {
+        match &self.places.get(self.index(id)? as usize)?.state {
+            State::Held(held) => Some((held.spot, held.queued.key, Some(&held.queued))),
+            State::Late(late) => Some((late.spot, late.key, None)),
+            State::Free => None,
+        }
+    }
+
+    /// Moves the deadline of a running lease.
+    pub(super) fn postpone(&mut self, id: LeaseId, deadline: Instant) {
+        let Some(index) = self.index(id) else { return };
+        let Some(held) = self.held_mut(id) else { return };
+        let old = std::mem::replace(&mut held.deadline, deadline);
+        self.deadlines.remove(&(old, index));
+        self.deadlines.insert((deadline, index));
+    }
+
+    /// Takes a running or late lease out.
+    pub(super) fn close(&mut self, id: LeaseId) -> Option<Closed> {
+        let index = self.index(id)?;
+        let place = self.places.get_mut(index as usize)?;
+        let closed = match std::mem::replace(&mut place.state, State::Free) {
+            State::Free => return None,
+            State::Held(held) => Closed::Held(held),
+            State::Late(late) => Closed::Late(late),
+        };
+        self.free.push(index);
+        match &closed {
+            Closed::Held(held) => {
+                self.held -= 1;
+                self.deadlines.remove(&(held.deadline, index));
+            }
+            Closed::Late(late) => {
+                self.late.remove(&late.spot);
+            }
+        }
+        Some(closed)
+    }
+
+    /// Ends the lease with the earliest deadline if that has passed; it stays known as late.
+    pub(super) fn expire(&mut self, now: Instant) -> Option<Held> {
+        let (deadline, index) = *self.deadlines.first().filter(|first| first.0 <= now)?;
+        self.deadlines.remove(&(deadline, index));
+        let place = self.places.get_mut(index as usize)?;
+        let State::Held(held) = std::mem::replace(&mut place.state, State::Free) else { return None };
+        let id = LeaseId::from_u64(u64::from(place.generation) << 32 | u64::from(index));
+        place.state = State::Late(Late { spot: held.spot, key: held.queued.key });
+        self.held -= 1;
+        self.remember(held.spot, id);
+        Some(held)
+    }
+
+    fn remember(&mut self, spot: Spot, id: LeaseId) {
+        self.late.insert(spot, id);
+        self.late_order.push_back((spot, id));
+        if self.late_order.len() > Self::LATE
+            && let Some((spot, id)) = self.late_order.pop_front()
+            && self.late.get(&spot) == Some(&id)
+        {
+            self.late.remove(&spot);
+            self.release(id);
+        }
+    }
+
+    /// Frees the place of a late lease.
+    fn release(&mut self, id: LeaseId) {
+        let Some(index) = self.index(id) else { return };
+        if let Some(place) = self.places.get_mut(index as usize)
+            && matches!(place.state, State::Late(_))
+        {
+            place.state = State::Free;
+            self.free.push(index);
+        }
+    }
+
+    /// The place of a lease, if its generation is the current one.
+    fn index(&self, id: LeaseId) -> Option<u32> {
+        let token = id.to_u64();
+        let index = u32::try_from(token & 0xffff_ffff).ok()?;
+        let place = self.places.get(index as usize)?;
+        (u64::from(place.generation) == token >> 32).then_some(index)
+    }
+}

@@ -1,0 +1,241 @@
+use std::time::Duration;
+
+use comity_policy::{Allowance, Instant, Reason, Refusal};
+use comity_url::{CrawlUrl, Origin};
+
+use super::Scheduler;
+use super::classes::Entry;
+use super::leases::{Errand, Held as HeldLease, Spot};
+use super::origin::Held;
+use crate::{Lease, QueuedUrl, RefusedLease};
+
+/// What to do next to find a URL to lease.
+#[must_use = "a step that is not done keeps its URLs from being leased"]
+#[derive(Debug)]
+pub enum Step {
+    /// Read records from the store, then call [`Scheduler::filled`] or [`Scheduler::unfilled`].
+    Fill(Fill),
+    /// Ask the judge, then call [`Scheduler::grant`], [`Scheduler::refuse`], [`Scheduler::await_robots`] or
+    /// [`Scheduler::hold`].
+    Judge(Candidate),
+    /// Nothing is due.
+    Idle,
+}
+
+/// Records to read: those of one origin and priority with `from <= sequence`, below `until` if there is one.
+#[derive(Debug)]
+pub struct Fill {
+    index: u32,
+    origin: Origin,
+    priority: u8,
+    from: u64,
+    until: Option<u64>,
+    limit: usize,
+    /// For a retry: the instant it waited for.
+    retry: Option<Instant>,
+}
+
+/// A record read for a [`Fill`]: its sequence, and the URL unless it cannot be read.
+pub type StoredUrl = (u64, Option<QueuedUrl>);
+
+/// A URL whose origin is due: to be judged.
+#[derive(Debug)]
+pub struct Candidate {
+    index: u32,
+    priority: u8,
+    entry: Entry,
+}
+
+/// Refusals of one origin before others have their turn.
+const REFUSALS_IN_A_ROW: u8 = 16;
+/// A hold lasts at least this long, so that a judge whose clock stands still cannot hold a call for ever.
+const LEAST_HOLD: Duration = Duration::from_millis(1);
+
+impl Fill {
+    /// The origin.
+    #[must_use]
+    pub const fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The priority.
+    #[must_use]
+    pub const fn priority(&self) -> u8 {
+        self.priority
+    }
+
+    /// The first sequence.
+    #[must_use]
+    pub const fn from(&self) -> u64 {
+        self.from
+    }
+
+    /// The sequence to stop before; `None`: all of the priority.
+    #[must_use]
+    pub const fn until(&self) -> Option<u64> {
+        self.until
+    }
+
+    /// Records wanted at most.
+    #[must_use]
+    pub const fn limit(&self) -> usize {
+        self.limit
+    }
+}
+
+impl Candidate {
+    /// The URL to judge.
+    #[must_use]
+    pub const fn url(&self) -> &CrawlUrl {
+        &self.entry.queued.url
+    }
+}
+
+impl Scheduler {
+    /// The next step towards a lease at `now`.
+    pub fn next(&mut self, now: Instant) -> Step {
+        self.advance(now);
+        let now = self.latest;
+        if self.is_full() {
+            return Step::Idle;
+        }
+        let Some(index) = self.due.first_due(now) else { return Step::Idle };
+        let room = u64::from(self.config.resident).saturating_sub(self.ready);
+        let most = self.config.resident_per_origin.max(1);
+        let Some(state) = self.origins.get_mut(index as usize) else { return Step::Idle };
+        state.wake(now);
+        if let Some(retry) = state.deferred.first().copied().filter(|retry| retry.0 <= now) {
+            state.deferred.remove(&retry);
+            return Step::Fill(Fill::one(index, &state.origin, retry));
+        }
+        if let Some((priority, entry)) = state.classes.pop() {
+            self.ready -= 1;
+            return Step::Judge(Candidate { index, priority, entry });
+        }
+        let Some(class) = state.classes.first() else { return Step::Idle };
+        let limit = u64::from(class.next_fill.min(most)).min(room / 64).max(1);
+        class.next_fill = class.next_fill.saturating_mul(2).min(most);
+        Step::Fill(Fill {
+            index,
+            origin: state.origin.clone(),
+            priority: class.priority,
+            from: class.cursor,
+            until: None,
+            limit: usize::try_from(limit).unwrap_or(1),
+            retry: None,
+        })
+    }
+
+    /// Takes in the records read for `fill`, in key order; fewer than asked for means that there are no more.
+    pub fn filled(&mut self, fill: &Fill, rows: Vec<StoredUrl>) {
+        let read = rows.len();
+        let cursor = rows.last().map_or(fill.from, |last| last.0.saturating_add(1));
+        let entries: Vec<Entry> =
+            rows.into_iter().filter_map(|(sequence, queued)| queued.map(|queued| Entry { sequence, queued })).collect();
+        self.ready += entries.len() as u64;
+        let mut damaged = (read - entries.len()) as u64;
+        self.with(fill.index, |state| {
+            if fill.retry.is_some() {
+                damaged += u64::from(read == 0);
+                entries.into_iter().for_each(|entry| state.classes.put(fill.priority, entry));
+            } else {
+                damaged += state.classes.fill(fill.priority, entries, read as u64, cursor, read < fill.limit);
+            }
+        });
+        self.totals.damaged += damaged;
+    }
+
+    /// The records for `fill` could not be read: they will be asked for again.
+    pub fn unfilled(&mut self, fill: &Fill) {
+        self.with(fill.index, |state| {
+            if let Some(at) = fill.retry {
+                state.deferred.insert((at, fill.priority, fill.from));
+            }
+        });
+    }
+
+    /// The judge allows the URL: leases it.
+    #[must_use = "a lease that is dropped comes back only at its deadline"]
+    pub fn grant(&mut self, candidate: Candidate, allowance: Allowance, now: Instant) -> Lease {
+        self.advance(now);
+        let deadline = self.latest.after(self.config.lease_life);
+        let Candidate { index, priority, entry: Entry { sequence, queued } } = candidate;
+        let spot = Spot { origin: index, priority, sequence };
+        let pace = self.origins.get(index as usize).map(|state| state.pace).unwrap_or_default();
+        let id = self.leases.open(HeldLease { spot, queued: queued.clone(), errand: Errand::Head, deadline });
+        self.serve(index, |state| {
+            state.heads += 1;
+            state.open += 1;
+            state.out += 1;
+            state.refusals = 0;
+        });
+        let QueuedUrl { url, key: _, depth, hops, via, seed, attempts } = queued;
+        let attempt = attempts.saturating_add(1);
+        Lease { id, url, depth, hops, via, seed, priority, attempt, deadline, pace, allowance }
+    }
+
+    /// The judge refuses the URL: hands it out to be recorded. The origin keeps its turn, for a few in a row.
+    #[must_use = "a refusal that is not settled is judged again at its deadline"]
+    pub fn refuse(&mut self, candidate: Candidate, refusal: Refusal, now: Instant) -> RefusedLease {
+        self.advance(now);
+        let deadline = self.latest.after(self.config.lease_life);
+        let Candidate { index, priority, entry: Entry { sequence, queued } } = candidate;
+        let spot = Spot { origin: index, priority, sequence };
+        let id = self.leases.open(HeldLease { spot, queued: queued.clone(), errand: Errand::Refusal, deadline });
+        let in_a_row = self.origins.get(index as usize).map_or(0, |state| state.refusals);
+        if in_a_row + 1 < REFUSALS_IN_A_ROW {
+            self.with(index, |state| {
+                state.out += 1;
+                state.refusals += 1;
+            });
+        } else {
+            self.serve(index, |state| {
+                state.out += 1;
+                state.refusals = 0;
+            });
+        }
+        let QueuedUrl { url, key: _, depth, hops, via, seed, attempts } = queued;
+        RefusedLease { id, url, depth, hops, via, seed, priority, attempts, refusal }
+    }
+
+    /// The judge needs robots.txt first: the origin waits to be told. Gives the origin to tell.
+    #[must_use = "nobody else asks for this robots.txt"]
+    pub fn await_robots(&mut self, candidate: Candidate, now: Instant) -> Origin {
+        self.advance(now);
+        let until = self.latest.after(self.config.robots_patience.max(LEAST_HOLD));
+        let origin = candidate.entry.queued.url.origin().clone();
+        self.put_back(candidate, |held| *held.robots = Some(until));
+        origin
+    }
+
+    /// The judge holds the origin, until an instant or until told.
+    pub fn hold(&mut self, candidate: Candidate, reason: Reason, until: Option<Instant>, now: Instant) {
+        self.advance(now);
+        let least = self.latest.after(LEAST_HOLD);
+        let until = until.map_or(Instant::NEVER, |until| until.max(least));
+        self.put_back(candidate, |holds| *holds.hold = Some(Held { until, reason }));
+    }
+
+    fn put_back(&mut self, candidate: Candidate, change: impl FnOnce(Holds<'_>)) {
+        let Candidate { index, priority, entry } = candidate;
+        self.ready += 1;
+        self.with(index, |state| {
+            state.classes.put(priority, entry);
+            change(Holds { robots: &mut state.robots, hold: &mut state.hold });
+        });
+    }
+}
+
+/// What a judgement that lets nothing through may set.
+struct Holds<'a> {
+    robots: &'a mut Option<Instant>,
+    hold: &'a mut Option<Held>,
+}
+
+impl Fill {
+    /// One retry whose instant has come.
+    fn one(index: u32, origin: &Origin, (at, priority, sequence): (Instant, u8, u64)) -> Self {
+        let until = Some(sequence.saturating_add(1));
+        Self { index, origin: origin.clone(), priority, from: sequence, until, limit: 1, retry: Some(at) }
+    }
+}
