@@ -9,7 +9,10 @@ use shared::{allowed, corpus, gunzip, untar};
 
 #[test]
 fn every_probe_of_the_corpus() {
-    let (Some(archive), Some(table)) = (corpus("robots.tar.gz"), corpus("verdicts.tsv.gz")) else { return };
+    let (Some(archive), Some(table)) = (corpus("robots-corpus/robots.tar.gz"), corpus("robots-corpus/verdicts.tsv.gz"))
+    else {
+        return;
+    };
     let files = untar(&gunzip(&archive));
     let table = String::from_utf8(gunzip(&table)).unwrap();
     let mut misses = Vec::new();
@@ -43,7 +46,7 @@ fn every_probe_of_the_corpus() {
 
 #[test]
 fn every_case_of_the_corpus() {
-    let Some(path) = corpus("cases.jsonl") else { return };
+    let Some(path) = corpus("robots-corpus/cases.jsonl") else { return };
     let text = std::fs::read_to_string(path).unwrap();
     let (mut google, mut standard) = (0, 0);
     let mut misses = Vec::new();
@@ -70,4 +73,24 @@ fn every_case_of_the_corpus() {
     println!("{google} cases in dialect google, {standard} in dialect standard, {} misses", misses.len());
     assert!(google >= 248, "only {google} cases");
     assert!(misses.is_empty(), "{} misses, first {:#?}", misses.len(), &misses[..misses.len().min(10)]);
+}
+
+#[test]
+fn access_in_every_signal_case() {
+    let Some(path) = corpus("signals-cases.jsonl") else { return };
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut asked = 0;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let (Some(robots), Some(access)) = (case["input"]["robots_txt"].as_str(), case["expect"]["access"].as_str())
+        else {
+            continue;
+        };
+        let agent = case["agent"].as_str().unwrap_or("ComityBot");
+        let answer = allowed(robots.as_bytes(), agent, case["url"].as_str().unwrap().as_bytes(), Dialect::Standard);
+        assert_eq!(answer, access == "allowed", "{line}");
+        asked += 1;
+    }
+    println!("{asked} signal cases with an access verdict");
+    assert!(asked > 0);
 }

@@ -34,9 +34,9 @@ fn the_rule_that_decided() {
 
 #[test]
 fn the_first_line_of_equal_rules_is_named() {
-    let rules = rules("User-agent: *\nDisallow: /*a\nDisallow: /a*\nDisallow: /a*\nDisallow: /*a\n", Dialect::Google);
+    let rules = rules("User-agent: *\nDisallow: /a*\nDisallow: /*a\nDisallow: /*a\nDisallow: /a*\n", Dialect::Google);
     let rule = rules.verdict(b"/aa").rule.unwrap();
-    assert_eq!((rule.pattern.as_str(), rule.line), ("/*a", 2));
+    assert_eq!((rule.pattern.as_str(), rule.line), ("/a*", 2));
     assert_eq!(rules.rule_count(), 2);
 }
 

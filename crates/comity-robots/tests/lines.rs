@@ -99,6 +99,7 @@ fn overlong_lines() {
     };
     let target = |count: usize| format!("https://e.test/{}", "a".repeat(count));
     let kept = comity_robots::MAX_LINE_BYTES;
+    assert_eq!(kept, 16_663);
     let ask = |text: &str, url: &str| {
         shared::allowed(text.as_bytes(), "FooBot", url.as_bytes(), comity_robots::Dialect::Google)
     };

@@ -64,10 +64,9 @@ pub(crate) fn check(rows: &[Row]) {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// The path of a file of the shared corpus, when it is there; says so when it is not.
+/// The path of a file of the shared corpora, when it is there; says so when it is not.
 pub(crate) fn corpus(name: &str) -> Option<PathBuf> {
-    let path: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared", "robots-corpus", name].iter().collect();
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "..", "shared", name].iter().collect();
     if path.exists() {
         return Some(path);
     }
