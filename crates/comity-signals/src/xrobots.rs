@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn field_lines() {
-        let rows: [(&str, &[Rule<'_>]); 22] = [
+        let rows: [(&str, &[Rule<'_>]); 23] = [
             ("noindex, nofollow", &[NoIndex, NoFollow]),
             (" NoIndex ,, NOFOLLOW , ", &[NoIndex, NoFollow]),
             ("comitybot: noindex", &[NoIndex]),
@@ -208,6 +208,7 @@ mod tests {
                 &[BadDate("Fryday"), Unknown("25-Jun-10 15:00:00 UTC"), NoIndex],
             ),
             ("unavailable_after: later, 15:00, noindex", &[BadDate("later"), Unknown("15:00"), NoIndex]),
+            ("unavailable_after: 25 Jun 2010, 15:00:00 UTC, noindex", &[DATE, NoIndex]),
             ("indexifembedded, max-image-preview:large, notarule", &[Recorded, Recorded, Unknown("notarule")]),
             ("", &[]),
         ];
