@@ -1,0 +1,84 @@
+use std::path::{Path, PathBuf};
+
+use crate::ArchiveError;
+use crate::disk::{Backing, Disk, sync_folder};
+
+/// The suffix of a file that is still written to (Heritrix convention).
+pub(crate) const OPEN_SUFFIX: &str = ".open";
+
+/// A file that only grows by whole appends: its content up to `end` is valid at every moment.
+#[derive(Debug)]
+pub(crate) struct AppendFile {
+    backing: Box<dyn Backing>,
+    folder: PathBuf,
+    name: String,
+    end: u64,
+    torn: bool,
+}
+
+impl AppendFile {
+    /// Creates `name.open`; neither it nor `name` may exist.
+    pub(crate) fn create(disk: &dyn Disk, folder: &Path, name: &str) -> Result<Self, ArchiveError> {
+        let open = folder.join(format!("{name}{OPEN_SUFFIX}"));
+        let backing = disk.create(&open).map_err(|e| ArchiveError::io(&open, e))?;
+        Ok(Self { backing, folder: folder.to_owned(), name: name.to_owned(), end: 0, torn: false })
+    }
+
+    /// The final name, without a suffix.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where the next append will start.
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Appends all of `bytes` or nothing: a failed write is cut off again.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        match self.backing.write_all(bytes).and_then(|()| self.backing.flush()) {
+            Ok(()) => {
+                self.end += bytes.len() as u64;
+                Ok(())
+            }
+            Err(source) => {
+                let error = ArchiveError::io(&self.open_path(), source);
+                self.cut(self.end)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes back everything from `end` on.
+    pub(crate) fn cut(&mut self, end: u64) -> Result<(), ArchiveError> {
+        if self.backing.cut(end).is_err() {
+            self.torn = true;
+        }
+        self.end = end;
+        self.check_whole()
+    }
+
+    /// Everything appended reaches the device.
+    pub(crate) fn sync(&self) -> Result<(), ArchiveError> {
+        self.backing.sync().map_err(|e| ArchiveError::io(&self.open_path(), e))
+    }
+
+    /// Syncs and gives the file its final name; a torn file keeps its suffix.
+    pub(crate) fn close(self) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        self.sync()?;
+        let (open, last) = (self.open_path(), self.folder.join(&self.name));
+        drop(self.backing);
+        std::fs::rename(&open, &last).map_err(|e| ArchiveError::io(&last, e))?;
+        sync_folder(&self.folder).map_err(|e| ArchiveError::io(&self.folder, e))
+    }
+
+    fn open_path(&self) -> PathBuf {
+        self.folder.join(format!("{}{OPEN_SUFFIX}", self.name))
+    }
+
+    fn check_whole(&self) -> Result<(), ArchiveError> {
+        if self.torn { Err(ArchiveError::Torn { path: self.open_path(), end: self.end }) } else { Ok(()) }
+    }
+}

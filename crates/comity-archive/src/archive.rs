@@ -1,0 +1,376 @@
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use comity_policy::{Clock, Digest};
+use comity_url::Origin;
+
+use crate::chain::{ChainHead, Line, SALT_BYTES};
+use crate::disk::{Disk, RealDisk};
+use crate::entropy::record_id;
+use crate::names::{Names, RECORDS_END, WARC_END};
+use crate::records::writer::RecordsWriter;
+use crate::warc::writer::WarcWriter;
+use crate::{ArchiveConfig, ArchiveError, Entropy, Event, Record, read_records};
+
+/// The storage of one crawl: WARC files, record lines and their chain under one directory.
+///
+/// Synchronous: the engine runs it on a thread of its own. One [`Event`] is one append to the WARC and one record line.
+/// A line is acknowledged by its [`Stored`], which only [`Archive::flush`] gives out, after the bytes of both have been
+/// handed to the operating system: a killed process loses none of them. [`Archive::sync`] does the same against power
+/// loss.
+#[derive(Debug)]
+pub struct Archive {
+    pub(crate) dir: PathBuf,
+    pub(crate) config: ArchiveConfig,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Box<dyn Entropy>,
+    disk: Arc<dyn Disk>,
+    names: Names,
+    /// Base name of the open pair of files.
+    base: Option<String>,
+    pub(crate) warc: WarcWriter,
+    records: RecordsWriter,
+    pub(crate) head: Option<ChainHead>,
+    flushed_head: Option<ChainHead>,
+    /// Staged, not yet written as a frame.
+    staged: Vec<Stored>,
+    /// Where the first staged event begins in the WARC.
+    staged_from: Option<u64>,
+    /// Flushed by the archive itself, not yet handed out.
+    done: Vec<Stored>,
+    pub(crate) robots: RobotsResponses,
+    unchecked: u64,
+}
+
+/// Where an outcome was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Number of its record line.
+    pub seq: u64,
+    /// The line's salted commitment: `comity-record` of the WARC metadata.
+    pub record: Digest,
+    /// Final name of the records file.
+    pub records_file: Arc<str>,
+    /// Where the event lies in the WARC; `None` when nothing of it does.
+    pub warc: Option<StoredWarc>,
+}
+
+/// Where an event lies in a WARC file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredWarc {
+    /// Final name of the file; while written it ends in `.open`.
+    pub file: Arc<str>,
+    /// First byte of the event.
+    pub offset: u64,
+    /// First byte after it: the file is valid up to here.
+    pub end: u64,
+}
+
+/// Outcomes held between two flushes, at most.
+const MAX_STAGED: usize = 4096;
+/// Staged bytes above which the archive flushes by itself.
+const STAGED_BYTES: usize = 1 << 20;
+/// Free space is looked at again after this many bytes.
+const FREE_EVERY: u64 = 4 << 20;
+
+impl Archive {
+    /// Opens the storage of a crawl under `dir`, which is created when missing. A crawl that is there already goes on:
+    /// its chain is continued in new files; files of earlier runs, `.open` ones too, are never written to.
+    ///
+    /// # Errors
+    /// When a setting cannot be used, the directory cannot be written, less than `min_free` is left, or the records
+    /// that are there are damaged or fewer than `D/chain` says.
+    pub fn create(
+        dir: &Path,
+        config: ArchiveConfig,
+        clock: Arc<dyn Clock>,
+        entropy: Box<dyn Entropy>,
+    ) -> Result<Self, ArchiveError> {
+        Self::create_on(Arc::new(RealDisk), dir, config, clock, entropy)
+    }
+
+    pub(crate) fn create_on(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
+        config: ArchiveConfig,
+        clock: Arc<dyn Clock>,
+        mut entropy: Box<dyn Entropy>,
+    ) -> Result<Self, ArchiveError> {
+        config.check()?;
+        let (warc_dir, records_dir) = (dir.join("warc"), dir.join("records"));
+        for folder in [&warc_dir, &records_dir] {
+            std::fs::create_dir_all(folder).map_err(|e| ArchiveError::io(folder, e))?;
+        }
+        let head = last_head(dir)?;
+        let tag = match &config.tag {
+            Some(tag) => tag.clone(),
+            None => random_tag(entropy.as_mut()).map_err(|e| ArchiveError::io(dir, e))?,
+        };
+        let archive = Self {
+            dir: dir.to_owned(),
+            names: Names::new(config.prefix.clone(), tag),
+            warc: WarcWriter::new(disk.clone(), warc_dir, config.level),
+            records: RecordsWriter::new(disk.clone(), records_dir)?,
+            base: None,
+            head,
+            flushed_head: head,
+            staged: Vec::new(),
+            staged_from: None,
+            done: Vec::new(),
+            robots: RobotsResponses::default(),
+            unchecked: 0,
+            config,
+            clock,
+            entropy,
+            disk,
+        };
+        archive.check_free()?;
+        Ok(archive)
+    }
+
+    /// Stores one outcome: [`Archive::stage`] and [`Archive::flush`]. Prefer staging several when they are at hand:
+    /// a frame of many lines is a third of the size.
+    ///
+    /// # Errors
+    /// As these two.
+    pub fn append(&mut self, event: &Event) -> Result<Stored, ArchiveError> {
+        self.stage(event)?;
+        let mut stored = self.flush()?;
+        stored.pop().ok_or(ArchiveError::Staged { limit: MAX_STAGED })
+    }
+
+    /// Takes in one outcome: its WARC records are written, its line waits for the next [`Archive::flush`].
+    ///
+    /// # Errors
+    /// On failure nothing of the event is stored and everything before it is as it was.
+    pub fn stage(&mut self, event: &Event) -> Result<(), ArchiveError> {
+        if self.staged.len() + self.done.len() >= MAX_STAGED {
+            return Err(ArchiveError::Staged { limit: MAX_STAGED });
+        }
+        self.make_room()?;
+        let result = self.write_event(event);
+        if result.is_err() {
+            self.warc.discard();
+        }
+        let stored = result?;
+        if self.staged_from.is_none() {
+            self.staged_from = stored.warc.as_ref().map(|place| place.offset);
+        }
+        self.unchecked += stored.warc.as_ref().map_or(0, |place| place.end - place.offset);
+        self.staged.push(stored);
+        Ok(())
+    }
+
+    /// Writes the lines of all staged outcomes and acknowledges them, in their order.
+    ///
+    /// # Errors
+    /// On failure none of the staged outcomes is stored: lines and WARC records are taken back.
+    pub fn flush(&mut self) -> Result<Vec<Stored>, ArchiveError> {
+        self.flush_staged()?;
+        Ok(std::mem::take(&mut self.done))
+    }
+
+    /// Flushes, and makes everything acknowledged so far safe against power loss: WARC first, then records, then the
+    /// chain's head.
+    ///
+    /// # Errors
+    /// As [`Archive::flush`], and when the device refuses.
+    pub fn sync(&mut self) -> Result<Vec<Stored>, ArchiveError> {
+        self.flush_staged()?;
+        self.warc.sync()?;
+        self.records.sync()?;
+        self.store_head()?;
+        Ok(std::mem::take(&mut self.done))
+    }
+
+    /// Flushes, syncs, gives the open files their final names.
+    ///
+    /// # Errors
+    /// As [`Archive::sync`]; what could not be closed keeps its `.open` name and is valid up to its last event.
+    pub fn close(mut self) -> Result<Vec<Stored>, ArchiveError> {
+        self.roll()?;
+        Ok(std::mem::take(&mut self.done))
+    }
+
+    /// Where the open WARC ends validly, with its final name; `None` before the first record of a file.
+    #[must_use]
+    pub fn end_offset(&self) -> Option<(&str, u64)> {
+        self.warc.file_name().map(|name| (name, self.warc.end_offset()))
+    }
+
+    /// The chain's head after the last acknowledged line.
+    #[must_use]
+    pub const fn chain_head(&self) -> Option<ChainHead> {
+        self.flushed_head
+    }
+
+    /// Room on the device, in the frame and in the files, before an event starts.
+    fn make_room(&mut self) -> Result<(), ArchiveError> {
+        if self.unchecked >= FREE_EVERY {
+            self.check_free()?;
+            self.unchecked = 0;
+        }
+        if self.records.staged() >= STAGED_BYTES {
+            self.flush_staged()?;
+        }
+        let limit = self.config.rollover;
+        if self.warc.end_offset() >= limit || self.records.end_offset() >= limit {
+            self.roll()?;
+        }
+        if self.base.is_none() {
+            let base = self.names.next(self.clock.wall(), &self.dir.join("warc"), &self.dir.join("records"))?;
+            self.records.open(&format!("{base}{RECORDS_END}"))?;
+            self.base = Some(base);
+        }
+        Ok(())
+    }
+
+    /// Opens the WARC of the current pair, with its warcinfo, if it is not open yet.
+    pub(crate) fn open_warc(&mut self) -> Result<(), ArchiveError> {
+        if self.warc.file_name().is_some() {
+            return Ok(());
+        }
+        let name = format!("{}{WARC_END}", self.base.as_deref().unwrap_or_default());
+        self.warc.open(&name)?;
+        let result = self.write_warcinfo(&name);
+        if result.is_err() {
+            self.warc.discard();
+        }
+        result
+    }
+
+    /// Closes the open pair of files.
+    fn roll(&mut self) -> Result<(), ArchiveError> {
+        self.flush_staged()?;
+        self.base = None;
+        self.warc.close()?;
+        self.records.close()?;
+        self.store_head()
+    }
+
+    fn flush_staged(&mut self) -> Result<(), ArchiveError> {
+        if self.staged.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.records.flush() {
+            self.take_back();
+            return Err(error);
+        }
+        self.done.append(&mut self.staged);
+        self.staged_from = None;
+        self.flushed_head = self.head;
+        Ok(())
+    }
+
+    /// Undoes what was staged. A WARC that cannot be cut refuses further writes by itself.
+    fn take_back(&mut self) {
+        self.records.discard();
+        self.staged.clear();
+        self.head = self.flushed_head;
+        self.robots = RobotsResponses::default();
+        if let Some(from) = self.staged_from.take()
+            && let Err(error) = self.warc.cut(from)
+        {
+            tracing::error!(%error, "staged events could not be taken back");
+        }
+    }
+
+    fn store_head(&self) -> Result<(), ArchiveError> {
+        self.flushed_head.map_or(Ok(()), |head| head.store(&self.dir))
+    }
+
+    fn check_free(&self) -> Result<(), ArchiveError> {
+        let min_free = self.config.min_free;
+        if min_free == 0 {
+            return Ok(());
+        }
+        let free = self.disk.free(&self.dir).map_err(|e| ArchiveError::io(&self.dir, e))?;
+        match free.filter(|free| *free < min_free) {
+            Some(free) => Err(ArchiveError::Full { path: self.dir.clone(), free: Some(free), min_free }),
+            None => Ok(()),
+        }
+    }
+
+    /// The next line of the chain, for this record. The head moves only when the event was written.
+    pub(crate) fn line(&mut self, record: &Record) -> Result<Line, ArchiveError> {
+        let mut salt = [0_u8; SALT_BYTES];
+        self.entropy.fill(&mut salt).map_err(|e| ArchiveError::io(&self.dir, e))?;
+        let body = serde_json::to_string(record).map_err(|e| ArchiveError::io(&self.dir, e.into()))?;
+        Ok(Line::following(self.head, salt, body))
+    }
+
+    /// Stages the line of an event whose WARC records are written.
+    pub(crate) fn stage_line(&mut self, line: &Line, warc: Option<StoredWarc>) -> Stored {
+        self.records.stage(&line.to_text());
+        self.head = Some(line.head());
+        let records_file = self.records.file_name().unwrap_or_default().into();
+        Stored { seq: line.seq, record: line.commitment, records_file, warc }
+    }
+
+    pub(crate) fn new_id(&mut self) -> Result<String, ArchiveError> {
+        record_id(self.entropy.as_mut()).map_err(|e| ArchiveError::io(&self.dir, e))
+    }
+}
+
+/// Which WARC record holds the robots.txt that decisions name by digest: the last of each origin, as far back as
+/// [`RobotsResponses::REMEMBERED`] origins.
+#[derive(Debug, Default)]
+pub(crate) struct RobotsResponses {
+    ids: HashMap<Origin, (Digest, Arc<str>)>,
+    order: VecDeque<Origin>,
+}
+
+impl RobotsResponses {
+    const REMEMBERED: usize = 16_384;
+
+    pub(crate) fn remember(&mut self, origin: &Origin, digest: Digest, id: &str) {
+        if self.ids.insert(origin.clone(), (digest, id.into())).is_none() {
+            self.order.push_back(origin.clone());
+        }
+        if self.order.len() > Self::REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.ids.remove(&oldest);
+        }
+    }
+
+    pub(crate) fn find(&self, origin: &Origin, digest: Option<Digest>) -> Option<String> {
+        let (known, id) = self.ids.get(origin)?;
+        (Some(*known) == digest).then(|| id.to_string())
+    }
+}
+
+impl fmt::Display for StoredWarc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}-{}", self.file, self.offset, self.end)
+    }
+}
+
+/// The end of the chain that is there: the last whole line of all record files, checked against `D/chain`.
+fn last_head(dir: &Path) -> Result<Option<ChainHead>, ArchiveError> {
+    let path = dir.join("records");
+    let wrong = |problem: String| ArchiveError::Chain { path: path.clone(), problem };
+    let stated = ChainHead::load(dir)?;
+    let (mut last, mut passed) = (None, stated.is_none());
+    for line in read_records(dir).map_err(|e| wrong(e.to_string()))? {
+        let head = line.map_err(|e| wrong(e.to_string()))?.head();
+        passed |= stated == Some(head);
+        last = Some(head);
+    }
+    match stated {
+        Some(stated) if !passed => Err(wrong(format!(
+            "line {} of the chain head is missing, the last is {:?}",
+            stated.seq,
+            last.map(|l| l.seq)
+        ))),
+        _ => Ok(last),
+    }
+}
+
+fn random_tag(entropy: &mut dyn Entropy) -> std::io::Result<String> {
+    let mut bytes = [0_u8; 3];
+    entropy.fill(&mut bytes)?;
+    Ok(data_encoding::HEXLOWER.encode(&bytes))
+}

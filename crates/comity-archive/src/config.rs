@@ -1,0 +1,99 @@
+use comity_policy::{Digest, Identity};
+
+use crate::ArchiveError;
+
+/// The settings of an archive: the `[archive]` section, resolved, and what every file says about the crawl.
+#[derive(Clone, Debug)]
+pub struct ArchiveConfig {
+    /// First part of file names: 1 to 64 of `A-Z a-z 0-9 . _ -`.
+    pub prefix: String,
+    /// Last part of file names, of the same characters; `None` takes six random hex digits. Never a host name
+    /// unless the operator says so.
+    pub tag: Option<String>,
+    /// Write WARC files; records are always written.
+    pub warc: bool,
+    /// gzip level, 0 to 9 (default 3: design §7).
+    pub level: u32,
+    /// A file that has reached this many bytes is closed before the next event (default 1 GB).
+    pub rollover: u64,
+    /// Bytes that must stay free on the device (default 2 GB); 0 switches the check off. Not checked on systems that
+    /// do not say.
+    pub min_free: u64,
+    /// What every file says about the crawl.
+    pub crawl: CrawlFacts,
+}
+
+/// What every file says about the crawl it belongs to.
+#[derive(Clone, Debug)]
+pub struct CrawlFacts {
+    /// Name or id of the crawl: `isPartOf`, and `crawl` of the records.
+    pub id: String,
+    /// Who crawls: User-Agent, contact, tokens, declared purposes.
+    pub identity: Identity,
+    /// The `From` header, if one is sent.
+    pub from: Option<String>,
+    /// The person or organisation answerable for the crawl.
+    pub operator: Option<String>,
+    /// A sentence about the crawl.
+    pub description: Option<String>,
+    /// The robots policy of the whole crawl: `obey; RFC 9309; …`.
+    pub robots: String,
+    /// SHA-256 of the resolved configuration.
+    pub config_digest: Option<Digest>,
+}
+
+impl ArchiveConfig {
+    /// The defaults of design §7.
+    #[must_use]
+    pub fn new(crawl: CrawlFacts) -> Self {
+        Self {
+            prefix: "comity".to_owned(),
+            tag: None,
+            warc: true,
+            level: 3,
+            rollover: 1_000_000_000,
+            min_free: 2_000_000_000,
+            crawl,
+        }
+    }
+
+    /// # Errors
+    /// [`ArchiveError::Setting`] for the first setting that cannot be used.
+    pub(crate) fn check(&self) -> Result<(), ArchiveError> {
+        check_word("archive.prefix", &self.prefix)?;
+        if let Some(tag) = &self.tag {
+            check_word("archive.tag", tag)?;
+        }
+        if self.level > 9 {
+            return Err(setting("archive.level", format!("{} is not a gzip level, 0 to 9", self.level)));
+        }
+        Ok(())
+    }
+}
+
+impl CrawlFacts {
+    /// A crawl with nothing but its name and who does it; robots are obeyed by RFC 9309.
+    #[must_use]
+    pub fn new(id: impl Into<String>, identity: Identity) -> Self {
+        Self {
+            id: id.into(),
+            identity,
+            from: None,
+            operator: None,
+            description: None,
+            robots: "obey; RFC 9309".to_owned(),
+            config_digest: None,
+        }
+    }
+}
+
+fn check_word(name: &'static str, word: &str) -> Result<(), ArchiveError> {
+    let fits = (1..=64).contains(&word.len())
+        && !word.starts_with(['.', '-'])
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
+    if fits { Ok(()) } else { Err(setting(name, format!("{word:?} is not 1 to 64 of A-Z a-z 0-9 . _ -"))) }
+}
+
+const fn setting(name: &'static str, problem: String) -> ArchiveError {
+    ArchiveError::Setting { name, problem }
+}

@@ -1,0 +1,78 @@
+use std::io::{self, Read};
+
+use comity_policy::{Digest, Spool};
+use sha1::Sha1;
+use sha2::{Digest as _, Sha256};
+
+/// SHA-256 of some bytes.
+pub(crate) fn sha256(bytes: &[u8]) -> Digest {
+    Digest::from_bytes(Sha256::digest(bytes).into())
+}
+
+/// The label of WARC digests: `sha1:` and 32 characters of base32 (archive reference §2).
+pub(crate) fn sha1_label(bytes: &[u8]) -> String {
+    label(Sha1::new_with_prefix(bytes))
+}
+
+fn label(hash: Sha1) -> String {
+    format!("sha1:{}", data_encoding::BASE32.encode(&hash.finalize()))
+}
+
+/// The digests of one block: an HTTP head followed by its body. One pass over the body.
+#[derive(Debug)]
+pub(crate) struct BlockDigests {
+    /// Length of head and body.
+    pub(crate) len: u64,
+    /// `sha1:…` of head and body.
+    pub(crate) block: String,
+    /// `sha1:…` of the body.
+    pub(crate) payload: String,
+    /// SHA-256 of the body.
+    pub(crate) payload_sha256: Digest,
+}
+
+impl BlockDigests {
+    /// # Errors
+    /// When the spool cannot be read.
+    pub(crate) fn of(head: &[u8], body: &Spool) -> io::Result<Self> {
+        let (mut block, mut payload, mut payload256) = (Sha1::new_with_prefix(head), Sha1::new(), Sha256::new());
+        let mut len = head.len() as u64;
+        each_chunk(body.reader()?, |chunk| {
+            block.update(chunk);
+            payload.update(chunk);
+            payload256.update(chunk);
+            len += chunk.len() as u64;
+        })?;
+        let payload_sha256 = Digest::from_bytes(payload256.finalize().into());
+        Ok(Self { len, block: label(block), payload: label(payload), payload_sha256 })
+    }
+}
+
+/// Hands the bytes of `reader` on in pieces of at most 64 KiB.
+pub(crate) fn each_chunk(mut reader: impl Read, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut buffer = vec![0_u8; 64 * 1024];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => take(buffer.get(..n).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    #[test]
+    fn digests_are_those_of_the_field() {
+        assert_eq!(sha1_label(b""), "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
+        let digests = BlockDigests::of(b"ab", &Spool::in_memory(Bytes::from_static(b"c"))).unwrap();
+        assert_eq!(digests.block, sha1_label(b"abc"));
+        assert_eq!(digests.payload, sha1_label(b"c"));
+        assert_eq!(digests.payload_sha256, sha256(b"c"));
+        assert_eq!(digests.len, 3);
+    }
+}

@@ -1,0 +1,91 @@
+use std::sync::Arc;
+
+use comity_policy::{Capture, Decision, Digest, Errand, Reason, WallTime};
+use comity_url::{CrawlUrl, Origin};
+
+/// One URL outcome to be stored.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A request was under way: whatever came of it.
+    Fetched(Box<Fetched>),
+    /// No request was sent for it.
+    NotFetched(Box<NotFetched>),
+}
+
+/// A request was under way.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// What was sent and received.
+    pub capture: Capture,
+    /// What the request was for: a judged URL with its decision, or robots.txt.
+    pub errand: Errand,
+    /// For a robots.txt that was read: SHA-256 of its decoded bytes, by which decisions name it.
+    pub robots_copy: Option<Digest>,
+    /// How the URL was found.
+    pub context: Context,
+}
+
+/// No request was sent.
+#[derive(Clone, Debug)]
+pub struct NotFetched {
+    /// What was to be fetched.
+    pub target: Target,
+    /// Why it was not.
+    pub reason: Reason,
+    /// What the reason rests on.
+    pub basis: Basis,
+    /// When that was settled.
+    pub at: WallTime,
+    /// Until when it waits; `None` when the outcome is final.
+    pub until: Option<WallTime>,
+    /// More about it, for people.
+    pub detail: Option<String>,
+    /// How the URL was found.
+    pub context: Context,
+}
+
+/// What an outcome without a request rests on.
+#[derive(Clone, Debug)]
+pub enum Basis {
+    /// A judgement, with its evidence.
+    Decision(Arc<Decision>),
+    /// robots.txt of this origin was to be fetched: such outcomes stand in the WARC too.
+    Robots(Origin),
+    /// Scope, traps, budgets, addresses, name resolution: no judgement took part.
+    Rule,
+}
+
+/// What was to be fetched.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A crawl URL.
+    Url(CrawlUrl),
+    /// A text that is no crawl URL; kept up to 4,096 bytes.
+    Text(String),
+}
+
+impl Target {
+    /// The text of it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Url(url) => url.as_str(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
+/// How a URL was found and how often it was tried.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// The page that named it, or the URL that redirected to it.
+    pub via: Option<CrawlUrl>,
+    /// Links from the seed.
+    pub depth: u32,
+    /// Redirects in a row before this URL.
+    pub hops: u8,
+    /// True for a seed.
+    pub seed: bool,
+    /// Which try this is, from 1.
+    pub attempt: u32,
+}

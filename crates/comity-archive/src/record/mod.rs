@@ -1,0 +1,310 @@
+//! The record of one URL outcome: what was known at collection time.
+
+mod absent;
+pub(crate) mod build;
+pub(crate) mod metadata;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The schema that [`Record`] is an instance of.
+pub const RECORD_SCHEMA: &str = "comity-record/1";
+
+/// One URL outcome, refusals too. Serialises with its keys in alphabetical order: the very bytes that the chain
+/// commits to (RFC 8785).
+///
+/// Times are RFC 3339 in UTC with milliseconds, spans are milliseconds, digests are lower-case hex SHA-256. Whatever is
+/// `null` is named in `absent` with its reason. The fields are those of the provenance record of the signals
+/// reference §14.1, as far as they exist yet; each is explained in `docs/reference/records.md`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Path of every null field, and why it is null.
+    pub absent: BTreeMap<String, String>,
+    /// Who asked.
+    pub agent: AgentRecord,
+    /// Name or id of the crawl.
+    pub crawl: String,
+    /// What was decided and when; null where nothing had to be decided.
+    pub decision: Option<DecisionRecord>,
+    /// More about a failure, for people.
+    pub detail: Option<String>,
+    /// How the URL was found.
+    pub discovery: Discovery,
+    /// `page` or `robots`.
+    pub errand: String,
+    /// Tokens of the robots group that applied, as written; `["*"]` for the global one.
+    pub group: Option<Vec<String>>,
+    /// `fetched`, `failed` (asked, no full answer) or `not_fetched`.
+    pub outcome: String,
+    /// The code of the outcome, from the one vocabulary of reasons.
+    pub reason: String,
+    /// `urn:uuid:…` of this record; equals the id of the WARC metadata record of the event where there is one.
+    pub record_id: String,
+    /// What was sent.
+    pub request: Option<RequestRecord>,
+    /// What came back.
+    pub response: Option<ResponseRecord>,
+    /// The robots.txt that the decision rests on.
+    pub robots: Option<RobotsRecord>,
+    /// The robots rule that decided.
+    pub rule: Option<RuleRecord>,
+    /// [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// Every statement about use that took part in the decision.
+    pub signals: Vec<SignalRecord>,
+    /// Name and version of what wrote this.
+    pub software: String,
+    /// When, and how long.
+    pub time: TimeRecord,
+    /// Until when the URL waits.
+    pub until: Option<String>,
+    /// The URL that was judged and sent; cut to 4,096 bytes.
+    pub url: String,
+    /// Its length in bytes before cutting.
+    pub url_length: u64,
+    /// From where to where.
+    pub vantage: VantageRecord,
+    /// Where the WARC records of the event lie.
+    pub warc: Option<WarcPlaces>,
+}
+
+/// Who asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRecord {
+    /// Digest of the resolved configuration.
+    pub config_digest: Option<String>,
+    /// The contact in the User-Agent.
+    pub contact: String,
+    /// The `From` header.
+    pub from: Option<String>,
+    /// Person or organisation answerable for the crawl.
+    pub operator: Option<String>,
+    /// Product tokens, in the order of fallback.
+    pub product_tokens: Vec<String>,
+    /// What the content was wanted for.
+    pub purposes: Vec<String>,
+    /// The User-Agent as sent.
+    pub user_agent: String,
+}
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    /// When.
+    pub at: String,
+    /// True when a declared purpose was decided by the setting for silence.
+    pub default_applied: bool,
+    /// Outcome for each declared purpose that signals speak about.
+    pub purposes: BTreeMap<String, PurposeRecord>,
+    /// The code of the decision itself: that of the outcome, unless the fetch failed afterwards.
+    pub reason: String,
+}
+
+/// The outcome for one purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PurposeRecord {
+    /// `proceed` or `refuse`.
+    pub decision: String,
+    /// `allowed`, `denied` or `unspecified`.
+    pub verdict: String,
+}
+
+/// How the URL was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovery {
+    /// Which try this was, from 1.
+    pub attempt: u32,
+    /// Links from the seed.
+    pub depth: u32,
+    /// Redirects in a row before this URL.
+    pub hops: u32,
+    /// True for a seed.
+    pub seed: bool,
+    /// The page that named it.
+    pub via: Option<String>,
+}
+
+/// What was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestRecord {
+    /// The head as written to the wire, secrets replaced by `(withheld)`.
+    pub head: RawText,
+    /// Its method.
+    pub method: String,
+}
+
+/// What came back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResponseRecord {
+    /// SHA-256 of the body in its content coding, as stored: `comity-payload-sha256` of the WARC metadata.
+    pub body_digest: String,
+    /// Length of that body.
+    pub body_length: u64,
+    /// Length after decoding, as far as it was decoded.
+    pub decoded_length: u64,
+    /// Field names and values in wire order; values of `Set-Cookie` are replaced by `(withheld)`.
+    pub fields: Vec<(String, RawText)>,
+    /// The media type as stated, with its parameters.
+    pub media_type: Option<String>,
+    /// HTTP status.
+    pub status: u16,
+    /// Why the body is cut, if it is: `length`, `time`, `disconnect`, `unspecified`.
+    pub truncated: Option<String>,
+}
+
+/// The robots.txt behind a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RobotsRecord {
+    /// Its age when it was used.
+    pub age_ms: Option<u64>,
+    /// Decoded bytes read.
+    pub bytes: u64,
+    /// The Crawl-delay asked for.
+    pub crawl_delay_ms: Option<u64>,
+    /// SHA-256 of its decoded bytes: the name of the copy in the evidence store.
+    pub digest: Option<String>,
+    /// Until when it lived.
+    pub expires: Option<String>,
+    /// When it was received.
+    pub fetched: Option<String>,
+    /// Where its redirects ended.
+    pub final_url: Option<String>,
+    /// The origin whose rules it is.
+    pub for_origin: String,
+    /// First line of the group that applied.
+    pub group_line: Option<u32>,
+    /// `WARC-Record-ID` of its response, without angle brackets.
+    pub record: Option<String>,
+    /// `fresh`, `stale_ok`, `absent`, `redirect_limit`, `unreachable` or `not_applicable`.
+    pub state: String,
+    /// HTTP status of its final answer.
+    pub status: Option<u16>,
+    /// True when the file was longer than what is parsed.
+    pub truncated: bool,
+}
+
+/// The rule that decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleRecord {
+    /// First line of its group.
+    pub group_line: u32,
+    /// `allow` or `disallow`.
+    pub kind: String,
+    /// Its line, from 1.
+    pub line: u32,
+    /// The pattern as written.
+    pub pattern: String,
+    /// Octets of the escaped pattern.
+    pub priority: u32,
+}
+
+/// One statement about use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignalRecord {
+    /// True when inferred from a statement on another purpose.
+    pub derived: bool,
+    /// The path pattern it is limited to.
+    pub path: Option<String>,
+    /// Where it stood: `line 12`, `header 0`, `rule 3`, `element 1` or `whole`.
+    pub place: String,
+    /// The purpose spoken about.
+    pub purpose: String,
+    /// The exact text.
+    pub raw: String,
+    /// True for a reservation under Article 4(3) CDSM.
+    pub reservation: bool,
+    /// The carrier, by its id of the signals catalogue.
+    pub source: String,
+    /// `allowed` or `denied`.
+    pub verdict: String,
+}
+
+/// When, and how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeRecord {
+    /// From the response head to the end of the body.
+    pub body_ms: Option<u64>,
+    /// Connecting, TLS included.
+    pub connect_ms: Option<u64>,
+    /// The end of the exchange; for what was not fetched, when that was settled.
+    pub ended: String,
+    /// From the written request to the response head.
+    pub head_ms: Option<u64>,
+    /// The begin of the exchange.
+    pub started: String,
+    /// The whole.
+    pub total_ms: Option<u64>,
+}
+
+/// From where to where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VantageRecord {
+    /// `direct`, or the exit country as claimed.
+    pub exit: Option<String>,
+    /// `http/1.0`, `http/1.1` or `h2`.
+    pub protocol: Option<String>,
+    /// Address of the peer that was connected to.
+    pub server_ip: Option<String>,
+    /// What the TLS handshake showed.
+    pub tls: Option<TlsRecord>,
+}
+
+/// What a TLS handshake showed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TlsRecord {
+    /// SHA-256 of the end-entity certificate.
+    pub certificate_sha256: String,
+    /// IANA name of the cipher suite.
+    pub cipher: String,
+    /// `tls/1.2` or `tls/1.3`.
+    pub version: String,
+}
+
+/// Where the WARC records of the event lie. Offsets and lengths are compressed bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarcPlaces {
+    /// Final name of the file.
+    pub file: String,
+    /// Where the metadata record begins.
+    pub metadata_offset: u64,
+    /// The request record.
+    pub request: Option<WarcPlace>,
+    /// The response record.
+    pub response: Option<WarcPlace>,
+}
+
+/// One WARC record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarcPlace {
+    /// Its `WARC-Record-ID`, without angle brackets.
+    pub id: String,
+    /// Length of its gzip member.
+    pub length: u64,
+    /// Where its gzip member begins.
+    pub offset: u64,
+}
+
+/// Bytes from outside: text where they are UTF-8, else `{"base64": "…"}`. Nothing is lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RawText {
+    /// UTF-8.
+    Text(String),
+    /// Anything else.
+    Bytes {
+        /// Base64 of the bytes (RFC 4648 §4).
+        base64: String,
+    },
+}
+
+impl RawText {
+    /// Wraps bytes from outside.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        std::str::from_utf8(bytes).map_or_else(
+            |_| Self::Bytes { base64: data_encoding::BASE64.encode(bytes) },
+            |text| Self::Text(text.to_owned()),
+        )
+    }
+}

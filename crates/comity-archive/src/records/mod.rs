@@ -1,0 +1,4 @@
+//! Record files: JSON lines in zstd frames.
+
+pub(crate) mod reader;
+pub(crate) mod writer;

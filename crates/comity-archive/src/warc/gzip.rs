@@ -1,0 +1,82 @@
+use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+
+/// Header of every member: deflate, no flags, mtime 0, no extra flags, unknown system (RFC 1952 §2.3).
+///
+/// No time and no name, so that the output depends on the content only.
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+
+/// Free room kept ahead of the compressor.
+const ROOM: usize = 32 * 1024;
+
+/// Writes gzip members one after the other; the compressor is reset between them, never rebuilt.
+#[derive(Debug)]
+pub(crate) struct Gzip {
+    compress: Compress,
+    crc: Crc,
+}
+
+impl Gzip {
+    /// `level` 0 to 9.
+    pub(crate) fn new(level: u32) -> Self {
+        Self { compress: Compress::new(Compression::new(level), false), crc: Crc::new() }
+    }
+
+    /// Starts a member at the end of `out`.
+    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
+        self.compress.reset();
+        self.crc.reset();
+        out.extend_from_slice(&HEADER);
+    }
+
+    /// Compresses more of the member.
+    pub(crate) fn write(&mut self, input: &[u8], out: &mut Vec<u8>) {
+        self.crc.update(input);
+        self.run(input, FlushCompress::None, out);
+    }
+
+    /// Ends the member: CRC and length (RFC 1952 §2.3.1).
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+        self.run(&[], FlushCompress::Finish, out);
+        out.extend_from_slice(&self.crc.sum().to_le_bytes());
+        out.extend_from_slice(&self.crc.amount().to_le_bytes());
+    }
+
+    fn run(&mut self, mut input: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
+        loop {
+            out.reserve(ROOM);
+            let before = self.compress.total_in();
+            let status = self.compress.compress_vec(input, out, flush);
+            let taken = usize::try_from(self.compress.total_in() - before).unwrap_or(input.len());
+            input = input.get(taken..).unwrap_or_default();
+            match (flush, status) {
+                (FlushCompress::Finish, Ok(Status::StreamEnd)) => return,
+                (FlushCompress::Finish, _) => {}
+                _ if input.is_empty() => return,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn members_inflate_to_what_was_written_at_every_level() {
+        let text: Vec<u8> = (0..200_000_u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 7).to_le_bytes()).collect();
+        for level in 0..=9 {
+            let mut gzip = Gzip::new(level);
+            let mut out = Vec::new();
+            for part in [&text[..], b"", b"x"] {
+                gzip.begin(&mut out);
+                part.chunks(70_001).for_each(|chunk| gzip.write(chunk, &mut out));
+                gzip.finish(&mut out);
+            }
+            let mut back = Vec::new();
+            flate2::read::MultiGzDecoder::new(&out[..]).read_to_end(&mut back).unwrap();
+            assert!(back.starts_with(&text) && back.len() == text.len() + 1, "level {level}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use comity_policy::Spool;
+
+use super::grammar::{RecordHeader, WarcType};
+use super::gzip::Gzip;
+use crate::ArchiveError;
+use crate::append_file::AppendFile;
+use crate::digests::{BlockDigests, each_chunk};
+use crate::disk::Disk;
+
+/// An event buffer larger than this is given back to the allocator after the event.
+const KEEP_BUFFER: usize = 4 * 1024 * 1024;
+
+/// Writes one WARC file after another: a gzip member per record, one append per event.
+#[derive(Debug)]
+pub(crate) struct WarcWriter {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    gzip: Gzip,
+    event: Vec<u8>,
+    file: Option<AppendFile>,
+}
+
+/// One record to be written: its header so far, and its block in two parts.
+#[derive(Debug)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) kind: WarcType,
+    pub(crate) header: RecordHeader,
+    pub(crate) head: &'a [u8],
+    pub(crate) body: &'a Spool,
+    pub(crate) digests: &'a BlockDigests,
+}
+
+/// Where a record lies in its file: compressed bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+}
+
+impl WarcWriter {
+    pub(crate) fn new(disk: Arc<dyn Disk>, folder: PathBuf, level: u32) -> Self {
+        Self { disk, folder, gzip: Gzip::new(level), event: Vec::new(), file: None }
+    }
+
+    /// The final name of the open file.
+    pub(crate) fn file_name(&self) -> Option<&str> {
+        self.file.as_ref().map(AppendFile::name)
+    }
+
+    /// Where the open file ends validly; 0 without one.
+    pub(crate) fn end_offset(&self) -> u64 {
+        self.file.as_ref().map_or(0, AppendFile::end)
+    }
+
+    /// Creates a file; the caller puts its warcinfo first.
+    pub(crate) fn open(&mut self, name: &str) -> Result<(), ArchiveError> {
+        self.file = Some(AppendFile::create(self.disk.as_ref(), &self.folder, name)?);
+        Ok(())
+    }
+
+    /// Compresses a record into the event buffer. Its place is known from here on; on disk it is after [`Self::commit`].
+    pub(crate) fn put(&mut self, record: Outgoing<'_>) -> Result<Span, ArchiveError> {
+        let start = self.event.len();
+        let Outgoing { kind, mut header, head, body, digests } = record;
+        header.push("WARC-Block-Digest", &digests.block);
+        if kind.has_payload() {
+            header.push("WARC-Payload-Digest", &digests.payload);
+        }
+        let header = header.finish(kind, digests.len);
+        self.gzip.begin(&mut self.event);
+        self.gzip.write(header.as_bytes(), &mut self.event);
+        self.gzip.write(head, &mut self.event);
+        let (gzip, event) = (&mut self.gzip, &mut self.event);
+        let copied = body.reader().and_then(|reader| each_chunk(reader, |chunk| gzip.write(chunk, event)));
+        self.gzip.write(b"\r\n\r\n", &mut self.event);
+        self.gzip.finish(&mut self.event);
+        if let Err(source) = copied {
+            self.event.truncate(start);
+            return Err(ArchiveError::io(&self.folder, source));
+        }
+        Ok(Span { offset: self.end_offset() + start as u64, length: (self.event.len() - start) as u64 })
+    }
+
+    /// Appends the event in one piece; gives its place. Without an open file the event is dropped.
+    pub(crate) fn commit(&mut self) -> Result<Span, ArchiveError> {
+        let offset = self.end_offset();
+        let length = self.event.len() as u64;
+        let result = self.file.as_mut().map_or(Ok(()), |file| file.append(&self.event));
+        self.discard();
+        result.map(|()| Span { offset, length })
+    }
+
+    /// Drops an event that was not committed.
+    pub(crate) fn discard(&mut self) {
+        self.event.clear();
+        self.event.shrink_to(KEEP_BUFFER);
+    }
+
+    /// Takes back committed events from `end` on.
+    pub(crate) fn cut(&mut self, end: u64) -> Result<(), ArchiveError> {
+        self.file.as_mut().map_or(Ok(()), |file| file.cut(end))
+    }
+
+    /// What was committed reaches the device.
+    pub(crate) fn sync(&self) -> Result<(), ArchiveError> {
+        self.file.as_ref().map_or(Ok(()), AppendFile::sync)
+    }
+
+    /// Syncs the file and gives it its final name.
+    pub(crate) fn close(&mut self) -> Result<(), ArchiveError> {
+        self.file.take().map_or(Ok(()), AppendFile::close)
+    }
+}

@@ -1,0 +1,94 @@
+//! What other readers say of our files: `gzip -t`, warcio and FastWARC, where they are installed.
+//!
+//! The output of `warcio check` is read, not its exit status, which is 0 on damaged files too.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use comity_policy::{Reason, Truncation};
+use common::*;
+
+/// A file with one event of every kind that has a shape of its own.
+fn write_every_shape(dir: &Path) -> Vec<u8> {
+    let mut archive = open(dir, config(), 3);
+    let ok = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n";
+    let gzipped = [31, 139, 8, 0, 0, 0, 0, 0, 0, 255, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0, 0, 0];
+    let icy =
+        b"ICY 200 whatever\r\nno colon here\r\nX-Bin: \xff\xfe\r\nFold: a\r\n  b\r\n \r\nContent-Length: 3\r\n\r\n";
+    let mut cut = capture("http://a.test/cut", b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", b"only this");
+    (cut.truncated, cut.fault) = (Some(Truncation::Disconnect), Some(Reason::FetchReset));
+    let mut failed = capture("http://a.test/none", b"", b"");
+    (failed.status, failed.fault) = (None, Some(Reason::FetchTimeoutHead));
+    let events = [
+        robots_txt("http://a.test", capture("http://a.test/robots.txt", ok, b"hello"), None),
+        page(capture("http://a.test/p[0]|q?x=%zz", ok, b"hello")),
+        page(capture("http://a.test/coded", chunked, &gzipped)),
+        page(capture("http://a.test/gone", b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b"")),
+        page(capture("http://a.test/304", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n", b"")),
+        page(capture("http://a.test/move", b"HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", b"")),
+        page(capture("http://a.test/icy", icy, b"\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")),
+        page(cut),
+        page(failed),
+    ];
+    for event in &events {
+        archive.append(event).unwrap();
+    }
+    archive.close().unwrap();
+    std::fs::read(&files(dir, "warc")[0]).unwrap()
+}
+
+#[test]
+fn gzip_finds_every_member_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    write_every_shape(dir.path());
+    let Some((status, text)) = run(Command::new("gzip").arg("-tv").arg(&files(dir.path(), "warc")[0])) else {
+        println!("gzip absent: its check was left out");
+        return;
+    };
+    assert!(status, "{text}");
+}
+
+#[test]
+fn warcio_reads_every_record_and_digest() {
+    let dir = tempfile::tempdir().unwrap();
+    write_every_shape(dir.path());
+    let file = &files(dir.path(), "warc")[0];
+    let Some((status, text)) = run(Command::new("warcio").arg("check").arg("-v").arg(file)) else {
+        println!("warcio absent: its check was left out");
+        return;
+    };
+    let complaints = ["not checked", "exception", "skipping", "Error", "error", "failed", "WARNING"];
+    let found: Vec<_> = text.lines().filter(|line| complaints.iter().any(|c| line.contains(c))).collect();
+    assert!(status && found.is_empty(), "{found:?}\n{text}");
+    let ours = warc_records(dir.path());
+    let (_, index) = run(Command::new("warcio").args(["index", "-f", "offset,warc-type"]).arg(file)).unwrap();
+    let ours: Vec<_> = ours.iter().map(|r| (r.offset, r.kind())).collect();
+    assert_eq!(index.lines().count(), ours.len(), "{index}");
+    for ((offset, kind), line) in ours.iter().zip(index.lines()) {
+        assert!(line.contains(&format!("\"{offset}\"")) && line.contains(kind), "{offset} {kind}: {line}");
+    }
+}
+
+#[test]
+fn fastwarc_reads_every_record_and_digest() {
+    let dir = tempfile::tempdir().unwrap();
+    write_every_shape(dir.path());
+    for flags in [&["-q"][..], &["-q", "-p"]] {
+        let mut command = Command::new("fastwarc");
+        let Some((status, text)) = run(command.arg("check").args(flags).arg(&files(dir.path(), "warc")[0])) else {
+            println!("fastwarc absent: its check was left out");
+            return;
+        };
+        assert!(status, "{flags:?}: {text}");
+    }
+}
+
+/// Exit status and all output; `None` when the command is not installed.
+fn run(command: &mut Command) -> Option<(bool, String)> {
+    let output = command.output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    Some((output.status.success(), text))
+}
