@@ -1,0 +1,142 @@
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use comity_policy::{Exchange, Instant, Reason, TlsFacts, Vantage};
+use comity_url::{Origin, Scheme};
+
+use crate::deadline::Deadline;
+use crate::fault::Fault;
+use crate::fetcher::House;
+use crate::link::Link;
+use crate::net::Io;
+use crate::tap::Books;
+use crate::tls;
+
+/// Finds the connection of one exchange: an idle one to any of its candidates, or a new one to the first that takes it.
+pub(crate) struct Connecting<'a> {
+    house: &'a House,
+    deadline: Deadline,
+}
+
+/// A connection, and how long it took when it is new.
+type Found = (Link, Option<Duration>);
+
+impl<'a> Connecting<'a> {
+    /// The connect budget runs from `start`, when the permit was spent, and ends with the exchange's.
+    pub(crate) fn new(house: &'a House, start: Instant) -> Self {
+        let limits = &house.config.limits;
+        let total = Deadline::after(start, limits.total, Reason::FetchTimeoutTotal);
+        Self { house, deadline: Deadline::after(start, limits.connect, Reason::FetchTimeoutConnect).or(total) }
+    }
+
+    /// The connection to use. Whichever it is, its peer has passed the guard and is charged (invariants 4 and 11).
+    pub(crate) async fn find(&self, exchange: &mut Exchange) -> Result<Found, Fault> {
+        let origin = exchange.url().origin().clone();
+        let candidates = self.guarded(exchange)?;
+        if let Some(link) = self.kept(exchange, &origin, &candidates).await {
+            return Ok((link, None));
+        }
+        let begun = self.house.clock.now();
+        let link = self.connect(exchange, &origin, &candidates).await?;
+        Ok((link, Some(self.house.clock.now().since(begun))))
+    }
+
+    /// Checked again here, at the last moment: whoever minted the slot may have made its candidates otherwise.
+    fn guarded(&self, exchange: &Exchange) -> Result<Vec<SocketAddr>, Fault> {
+        let named = exchange.candidates();
+        let passed: Vec<SocketAddr> =
+            named.iter().copied().filter(|addr| self.house.guard.check(addr.ip()).is_ok()).collect();
+        match (passed.is_empty(), named.is_empty()) {
+            (false, _) => Ok(passed),
+            (true, true) => Err(Fault::new(Reason::AddressNone, "the permit names no address")),
+            (true, false) => Err(Fault::new(Reason::AddressPrivate, "no address of the permit is public or listed")),
+        }
+    }
+
+    /// An idle connection that is alive and whose peer has a turn.
+    async fn kept(&self, exchange: &mut Exchange, origin: &Origin, candidates: &[SocketAddr]) -> Option<Link> {
+        let now = self.house.clock.now();
+        drop(self.house.with_pool(|pool| pool.expire(now)));
+        for &peer in candidates {
+            while let Some(mut link) = self.house.with_pool(|pool| pool.take(origin, Vantage::Direct, peer)) {
+                if !link.is_ready().await {
+                    continue;
+                }
+                let now = self.house.clock.now();
+                if exchange.charge(peer, now).is_ok() {
+                    return Some(link);
+                }
+                drop(self.house.with_pool(|pool| pool.put(origin, Vantage::Direct, link, now)));
+                break;
+            }
+        }
+        None
+    }
+
+    /// A new connection to the first candidate that has a turn and takes it. What is left of the budget is shared
+    /// evenly among those still to be tried, so that one dead address cannot spend it all (RFC 8305 §5 in sequence).
+    async fn connect(
+        &self,
+        exchange: &mut Exchange,
+        origin: &Origin,
+        candidates: &[SocketAddr],
+    ) -> Result<Link, Fault> {
+        let mut last = None;
+        for (index, &peer) in candidates.iter().enumerate() {
+            let now = self.house.clock.now();
+            if let Err(ready) = exchange.charge(peer, now) {
+                let wait = ready.at.since(now).as_millis();
+                last.get_or_insert(Fault::new(Reason::RateAddress, format!("{peer} has no turn for {wait} ms")));
+                continue;
+            }
+            let share = self.deadline.share(now, candidates.len() - index);
+            match tokio::time::timeout(share, self.house.net.connect(peer)).await {
+                Ok(Ok(io)) => return self.speak(origin, peer, io).await,
+                Ok(Err(error)) => last = Some(refused(peer, &error)),
+                Err(_elapsed) => last = Some(timed_out(peer)),
+            }
+        }
+        Err(last.unwrap_or_else(|| Fault::new(Reason::AddressNone, "the permit names no address")))
+    }
+
+    /// TLS where the origin wants it, then HTTP.
+    async fn speak(&self, origin: &Origin, peer: SocketAddr, io: Box<dyn Io>) -> Result<Link, Fault> {
+        let (io, tls) = self.secure(origin, peer, io).await?;
+        let books = Arc::new(Books::new(Arc::clone(&self.house.clock)));
+        let opened = Link::open(io, books, (peer, tls), &self.house.config.limits).await;
+        let mut link = opened.map_err(|error| Fault::before_head(&error))?;
+        if link.is_ready().await {
+            Ok(link)
+        } else {
+            Err(Fault::new(Reason::FetchReset, format!("{peer} hung up before it was asked")))
+        }
+    }
+
+    async fn secure(
+        &self,
+        origin: &Origin,
+        peer: SocketAddr,
+        io: Box<dyn Io>,
+    ) -> Result<(Box<dyn Io>, Option<TlsFacts>), Fault> {
+        if origin.scheme() == Scheme::Http {
+            return Ok((io, None));
+        }
+        let handshake = tls::handshake(Arc::clone(&self.house.tls), origin, io);
+        let shaken = self.deadline.bound(&*self.house.clock, handshake).await.map_err(Fault::timed_out)?;
+        let (io, facts) = shaken.map_err(|error| Fault::new(Reason::FetchTls, format!("{peer}: {error}")))?;
+        Ok((io, Some(facts)))
+    }
+}
+
+fn refused(peer: SocketAddr, error: &io::Error) -> Fault {
+    if error.kind() == io::ErrorKind::TimedOut {
+        return timed_out(peer);
+    }
+    Fault::new(Reason::FetchRefused, format!("{peer}: {error}"))
+}
+
+fn timed_out(peer: SocketAddr) -> Fault {
+    Fault::new(Reason::FetchTimeoutConnect, format!("{peer}: connecting took too long"))
+}

@@ -1,0 +1,159 @@
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use comity_policy::{Capture, Clock, Outcome, Permit, Receipt};
+use comity_url::Origin;
+use rustls::ClientConfig;
+
+use crate::names::{self, NameCache};
+use crate::net::Net;
+use crate::pool::Pool;
+use crate::visit::Visit;
+use crate::{AddressGuard, ConfigError, FetchConfig, Refused, Sink, config, tls};
+
+/// The HTTP client. Clones share one pool of connections and one cache of names.
+///
+/// No request leaves without a permit, and a permit is spent by the request; neither of these compiles:
+///
+/// ```compile_fail
+/// async fn no_permit(fetcher: comity_fetch::Fetcher, url: comity_url::CrawlUrl, sink: &mut comity_fetch::Collect) {
+///     fetcher.fetch(url, sink).await; // a URL is no permit
+/// }
+/// ```
+///
+/// ```compile_fail
+/// async fn twice(fetcher: comity_fetch::Fetcher, permit: comity_policy::Permit, sink: &mut comity_fetch::Collect) {
+///     fetcher.fetch(permit.clone(), sink).await; // no Clone
+///     fetcher.fetch(permit, sink).await;
+/// }
+/// ```
+///
+/// ```compile_fail
+/// async fn used(fetcher: comity_fetch::Fetcher, permit: comity_policy::Permit, sink: &mut comity_fetch::Collect) {
+///     fetcher.fetch(permit, sink).await;
+///     fetcher.fetch(permit, sink).await; // moved
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Fetcher {
+    house: Arc<House>,
+}
+
+/// What all exchanges of a fetcher share.
+pub(crate) struct House {
+    pub(crate) net: Arc<dyn Net>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) config: FetchConfig,
+    pub(crate) guard: AddressGuard,
+    pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) pool: Mutex<Pool>,
+    names: NameCache,
+}
+
+/// Optional parts of a request: revalidation of a copy that is kept (RFC 9110 §13).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Value of If-None-Match: the ETag as received.
+    pub if_none_match: Option<String>,
+    /// Value of If-Modified-Since: the Last-Modified as received.
+    pub if_modified_since: Option<String>,
+}
+
+/// How a fetch ended.
+#[derive(Debug)]
+pub struct Fetched {
+    /// What was sent and received.
+    pub capture: Capture,
+    /// To be settled with the pacer; `None` for a permit that was stale, whose slot is given back already.
+    pub receipt: Option<Receipt>,
+    /// What the pacer has to know: answered whenever a response head came, failed otherwise.
+    pub outcome: Outcome,
+}
+
+impl Fetcher {
+    /// A fetcher over `net` whose time is `clock`.
+    ///
+    /// # Errors
+    /// Settings that cannot work; see [`ConfigError`].
+    pub fn new(net: Arc<dyn Net>, clock: Arc<dyn Clock>, config: FetchConfig) -> Result<Self, ConfigError> {
+        config::check(&config)?;
+        let house = House {
+            tls: tls::client_config(&config.extra_roots_pem, Arc::clone(&clock))?,
+            guard: AddressGuard::new(config.allow_addresses.clone()),
+            pool: Mutex::new(Pool::new(config.max_idle_per_origin, config.max_idle_total, config.idle_timeout)),
+            names: NameCache::default(),
+            net,
+            clock,
+            config,
+        };
+        Ok(Self { house: Arc::new(house) })
+    }
+
+    /// The addresses that `origin` may be connected at, in the order in which they are tried; at most 16.
+    ///
+    /// A literal address, the configured map, or the resolver, whose answers are kept for a minute (refusals for ten
+    /// seconds). Every answer passes the address guard (invariant 11); what it refuses is left out.
+    ///
+    /// # Errors
+    /// `fetch.dns` when the name does not exist or has no address, `fetch.dns.timeout` when the resolver could not
+    /// say in time, `address.private` when the guard refused all, `address.none` when the map has an empty entry.
+    pub async fn candidates(&self, origin: &Origin) -> Result<Vec<SocketAddr>, Refused> {
+        let House { net, clock, config, guard, names, .. } = &*self.house;
+        names::candidates(origin, (&**net, &**clock), config, guard, names).await
+    }
+
+    /// Fetches a page or a robots.txt: the door `fetch`. One request, one response; redirects are not followed.
+    ///
+    /// The decoded body goes to `sink`, the coded one into the capture. Never fails: what went wrong is in
+    /// [`Capture::fault`]. The future may be dropped at any await; then nothing goes on behind it, and the permit's
+    /// slot keeps the books (invariant 6).
+    pub async fn fetch(&self, permit: Permit, sink: &mut dyn Sink) -> Fetched {
+        self.fetch_with(permit, &Request::default(), sink).await
+    }
+
+    /// [`Fetcher::fetch`] with optional parts of the request. A value that cannot be sent is left out, which makes
+    /// the request unconditional.
+    pub async fn fetch_with(&self, permit: Permit, request: &Request, sink: &mut dyn Sink) -> Fetched {
+        let visit = Visit::begin(&self.house, permit.url().clone());
+        match permit.redeem(visit.started()) {
+            Ok(exchange) => visit.run(exchange, request, sink).await,
+            Err(stale) => visit.refuse(&stale),
+        }
+    }
+
+    /// Closes the idle connections that have been idle for too long; all exchanges do so in passing.
+    ///
+    /// For an engine that goes to sleep: a pool has no timer of its own.
+    pub fn close_idle(&self) {
+        let now = self.house.clock.now();
+        drop(self.house.with_pool(|pool| pool.expire(now)));
+    }
+
+    /// Closes all idle connections.
+    pub fn close_all_idle(&self) {
+        drop(self.house.with_pool(Pool::clear));
+    }
+
+    /// How many connections are open and idle.
+    #[must_use]
+    pub fn idle_connections(&self) -> usize {
+        self.house.with_pool(|pool| pool.len())
+    }
+}
+
+impl House {
+    pub(crate) fn with_pool<T>(&self, act: impl FnOnce(&mut Pool) -> T) -> T {
+        // A panic inside leaves at worst one connection uncounted; the bounds still hold for all others.
+        act(&mut self.pool.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetcher")
+            .field("net", &self.house.net)
+            .field("config", &self.house.config)
+            .finish_non_exhaustive()
+    }
+}

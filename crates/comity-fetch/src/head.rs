@@ -1,0 +1,164 @@
+use bytes::Bytes;
+
+/// Finds the end of the final response head in the bytes as they arrive, and keeps that head exactly.
+///
+/// Interim responses (1xx but 101, RFC 9110 §15.2) and empty lines before a head (RFC 9112 §2.2) are passed over.
+/// A line ends in CRLF or in a bare LF, as the parser behind it accepts both.
+#[derive(Debug, Default)]
+pub(crate) struct HeadScan {
+    bytes: Vec<u8>,
+    /// Bytes looked at, interim responses included.
+    looked_at: usize,
+    /// Bytes of the line so far, its end not counted.
+    line: usize,
+    done: bool,
+}
+
+/// How far a scan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scanned {
+    /// The head goes on.
+    More,
+    /// The head is complete.
+    Done,
+    /// The head is longer than it may be.
+    TooLarge,
+}
+
+impl HeadScan {
+    /// Takes the next bytes of the connection; what follows the head is not looked at.
+    pub(crate) fn push(&mut self, input: &[u8], most: usize) -> Scanned {
+        for &byte in input {
+            if self.done {
+                break;
+            }
+            if self.looked_at >= most {
+                return Scanned::TooLarge;
+            }
+            self.looked_at += 1;
+            self.take(byte);
+        }
+        if self.done { Scanned::Done } else { Scanned::More }
+    }
+
+    /// The head so far; whole once [`Scanned::Done`] was answered.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// True once the head is complete.
+    pub(crate) const fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn take(&mut self, byte: u8) {
+        self.bytes.push(byte);
+        match byte {
+            b'\n' if self.line > 0 => self.line = 0,
+            b'\n' if self.bytes.iter().all(|b| matches!(b, b'\r' | b'\n')) => self.bytes.clear(),
+            b'\n' if is_interim(&self.bytes) => self.bytes.clear(),
+            b'\n' => self.done = true,
+            b'\r' => {}
+            _ => self.line += 1,
+        }
+    }
+}
+
+/// True for `HTTP/1.x 1NN` other than 101, which changes the protocol and is final here.
+fn is_interim(head: &[u8]) -> bool {
+    let status = head.split(|&b| b == b' ').filter(|word| !word.is_empty()).nth(1).unwrap_or_default();
+    status.starts_with(b"1") && !status.starts_with(b"101") && head.starts_with(b"HTTP/")
+}
+
+/// The fields of a head in wire order, names as received, values without outer blanks.
+///
+/// As lenient as the parser in front: lines without a colon or with a broken name are passed over, blanks before the
+/// colon are dropped, continued lines (RFC 9112 §5.2) are joined by one space.
+pub(crate) fn fields(head: &Bytes) -> Vec<(String, Bytes)> {
+    let mut fields: Vec<(String, Bytes)> = Vec::new();
+    for line in head.split(|&b| b == b'\n').skip(1).map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
+        let continues = line.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
+        if continues {
+            if let Some((_, value)) = fields.last_mut() {
+                *value = [value.as_ref(), line.trim_ascii()].join(&b' ').trim_ascii().to_vec().into();
+            }
+        } else if let Some((name, value)) = field(line) {
+            fields.push((name.to_owned(), head.slice_ref(value)));
+        }
+    }
+    fields
+}
+
+fn field(line: &[u8]) -> Option<(&str, &[u8])> {
+    let colon = line.iter().position(|&b| b == b':')?;
+    let (name, value) = line.split_at_checked(colon)?;
+    let name = std::str::from_utf8(name.trim_ascii_end()).ok()?;
+    let valid = !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic());
+    valid.then(|| (name, value.get(1..).unwrap_or_default().trim_ascii()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MOST: usize = 1000;
+
+    #[test]
+    fn the_final_head_is_kept_exactly() {
+        let rows: [(&str, &str, bool); 9] = [
+            ("HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", true),
+            ("HTTP/1.1 200 OK\nA: b\n\nbody", "HTTP/1.1 200 OK\nA: b\n\n", true),
+            ("HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", true),
+            ("\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", true),
+            ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 \r\n\r\n", "HTTP/1.1 204 \r\n\r\n", true),
+            ("HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.0 404\r\nB:c\r\n\r\n", "HTTP/1.0 404\r\nB:c\r\n\r\n", true),
+            ("HTTP/1.1 101 Switch\r\n\r\nHTTP/1.1 200\r\n\r\n", "HTTP/1.1 101 Switch\r\n\r\n", true),
+            ("HTTP/1.1 200 OK\r\nA: b\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n", false),
+            ("", "", false),
+        ];
+        for (wire, head, done) in rows {
+            for step in [1, 2, 3, 1000] {
+                let mut scan = HeadScan::default();
+                wire.as_bytes().chunks(step).for_each(|piece| {
+                    scan.push(piece, MOST);
+                });
+                assert_eq!((scan.bytes(), scan.is_done()), (head.as_bytes(), done), "{wire:?} by {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_bound_counts_interim_responses_too() {
+        let mut scan = HeadScan::default();
+        let interim = b"HTTP/1.1 102 Processing\r\n\r\n";
+        let answers: Vec<Scanned> = (0..50).map(|_| scan.push(interim, MOST)).collect();
+        assert!(answers.contains(&Scanned::TooLarge));
+        let mut exact = HeadScan::default();
+        assert_eq!(exact.push(b"HTTP/1.1 200\r\n\r\n", 16), Scanned::Done);
+        assert_eq!(HeadScan::default().push(b"HTTP/1.1 200\r\n\r\n", 15), Scanned::TooLarge);
+    }
+
+    #[test]
+    fn fields_keep_order_names_and_repeats() {
+        let head = "HTTP/1.1 200 OK\r\nX-One:  a \r\nbroken line\r\nx-one: b\r\nSpace : c\r\nLong: d\r\n  e\r\n\tf\r\nEmpty:\r\n: none\r\n\r\n";
+        let found = fields(&Bytes::from_static(head.as_bytes()));
+        let found: Vec<(&str, &[u8])> = found.iter().map(|(n, v)| (n.as_str(), v.as_ref())).collect();
+        let expected: [(&str, &[u8]); 5] =
+            [("X-One", b"a"), ("x-one", b"b"), ("Space", b"c"), ("Long", b"d e f"), ("Empty", b"")];
+        assert_eq!(found, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_give_one_answer(wire in proptest::collection::vec(any::<u8>(), 0..300), step in 1_usize..50) {
+            let mut whole = HeadScan::default();
+            whole.push(&wire, MOST);
+            let mut pieces = HeadScan::default();
+            wire.chunks(step).for_each(|piece| { pieces.push(piece, MOST); });
+            prop_assert_eq!(whole.bytes(), pieces.bytes());
+            prop_assert!(whole.bytes().len() <= wire.len());
+            fields(&Bytes::from(wire));
+        }
+    }
+}

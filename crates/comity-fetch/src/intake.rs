@@ -1,0 +1,148 @@
+use comity_policy::{Reason, Spool};
+
+use crate::coding::{Halt, Stack, codings};
+use crate::fault::Fault;
+use crate::{Limits, ResponseHead, Sink};
+
+/// Takes in a body: keeps its coded bytes once, hands its decoded bytes to the sink, and holds both to their bounds.
+pub(crate) struct Intake<'a> {
+    sink: &'a mut dyn Sink,
+    limits: &'a Limits,
+    decoding: Decoding,
+    coded: Vec<u8>,
+    decoded: u64,
+    /// The coding is unknown or broken: the coded bytes are kept all the same.
+    flaw: Option<String>,
+}
+
+enum Decoding {
+    /// No content coding.
+    Identity,
+    /// To be undone.
+    Coded(Box<Stack>),
+    /// Cannot be undone, or not any further.
+    Given,
+}
+
+/// The body at its end.
+pub(crate) struct Taken {
+    pub(crate) body: Spool,
+    pub(crate) decoded: u64,
+    /// What is wrong with its coding; looked for only in bodies that arrived whole.
+    pub(crate) coding: Option<Fault>,
+}
+
+/// Below this many decoded bytes any ratio is fine: small bodies of blanks are.
+const RATIO_FROM: u64 = 64 << 10;
+
+impl<'a> Intake<'a> {
+    pub(crate) fn new(head: &ResponseHead<'_>, sink: &'a mut dyn Sink, limits: &'a Limits) -> Self {
+        let stack = |found: &[_]| match Stack::new(found, limits.max_body) {
+            Ok(stack) => (Decoding::Coded(Box::new(stack)), None),
+            Err(_) => (Decoding::Given, Some("the decoder cannot be set up".to_owned())),
+        };
+        let (decoding, flaw) = match codings(head) {
+            Ok(found) if found.is_empty() => (Decoding::Identity, None),
+            Ok(found) => stack(&found),
+            Err(unknown) => (Decoding::Given, Some(unknown)),
+        };
+        Self { sink, limits, decoding, coded: Vec::new(), decoded: 0, flaw }
+    }
+
+    /// Takes the next bytes as received.
+    ///
+    /// # Errors
+    /// The bound that was reached; what fits was taken.
+    pub(crate) fn take(&mut self, piece: &[u8]) -> Result<(), Fault> {
+        let room = self.limits.max_body.saturating_sub(self.coded.len() as u64);
+        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(piece.len());
+        let (taken, left) = piece.split_at_checked(fits).unwrap_or((piece, &[]));
+        self.coded.extend_from_slice(taken);
+        self.decode(taken)?;
+        if left.is_empty() { Ok(()) } else { Err(self.too_large()) }
+    }
+
+    /// Bytes received so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.coded.len() as u64
+    }
+
+    /// Ends the body; `whole` when it arrived to its end.
+    pub(crate) fn end(mut self, whole: bool) -> Taken {
+        if let Decoding::Coded(stack) = &self.decoding {
+            if let (true, Err(Halt::Broken(what))) = (whole, stack.end()) {
+                self.flaw = Some(what.to_owned());
+            }
+        }
+        // No bytes need no coding, whatever the head says of them.
+        let flaw = self.flaw.filter(|_| !self.coded.is_empty());
+        let coding = flaw.map(|what| Fault::new(Reason::FetchCoding, what));
+        Taken { body: Spool::in_memory(self.coded.into()), decoded: self.decoded, coding }
+    }
+
+    fn decode(&mut self, taken: &[u8]) -> Result<(), Fault> {
+        let mut tally = Tally {
+            sink: &mut *self.sink,
+            limits: self.limits,
+            received: self.coded.len() as u64,
+            decoded: self.decoded,
+            over: None,
+        };
+        let result = match &mut self.decoding {
+            Decoding::Given => Ok(()),
+            Decoding::Identity => tally.take(taken),
+            Decoding::Coded(stack) => stack.push(taken, &mut |piece| tally.take(piece)),
+        };
+        self.decoded = tally.decoded;
+        let over = tally.over;
+        match result {
+            Ok(()) => Ok(()),
+            Err(Halt::Broken(what)) => {
+                self.flaw = Some(what.to_owned());
+                self.decoding = Decoding::Given;
+                Ok(())
+            }
+            Err(Halt::Enough) => Err(over.unwrap_or_else(|| self.too_large())),
+        }
+    }
+
+    fn too_large(&self) -> Fault {
+        too_large(self.limits)
+    }
+}
+
+/// Counts decoded bytes on their way to the sink.
+struct Tally<'a> {
+    sink: &'a mut dyn Sink,
+    limits: &'a Limits,
+    received: u64,
+    decoded: u64,
+    over: Option<Fault>,
+}
+
+impl Tally<'_> {
+    fn take(&mut self, piece: &[u8]) -> Result<(), Halt> {
+        let room = self.limits.max_body.saturating_sub(self.decoded);
+        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(piece.len());
+        let (taken, left) = piece.split_at_checked(fits).unwrap_or((piece, &[]));
+        if !taken.is_empty() {
+            self.sink.chunk(taken);
+            self.decoded += taken.len() as u64;
+        }
+        if !left.is_empty() {
+            self.over = Some(too_large(self.limits));
+            return Err(Halt::Enough);
+        }
+        if self.decoded > RATIO_FROM && self.decoded > self.received.saturating_mul(self.limits.max_ratio) {
+            let (decoded, received, most) = (self.decoded, self.received, self.limits.max_ratio);
+            let detail = format!("{received} bytes inflate to {decoded} and more, over {most}:1");
+            self.over = Some(Fault::new(Reason::FetchRatio, detail));
+            return Err(Halt::Enough);
+        }
+        Ok(())
+    }
+}
+
+fn too_large(limits: &Limits) -> Fault {
+    Fault::new(Reason::FetchTooLarge, format!("the body is larger than {} bytes", limits.max_body))
+}

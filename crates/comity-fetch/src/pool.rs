@@ -1,0 +1,103 @@
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use comity_policy::{Instant, Vantage};
+use comity_url::Origin;
+
+use crate::link::Link;
+
+/// Idle connections, keyed by origin, vantage and address; bounded per origin and in all, the longest idle go first.
+///
+/// Connections leave it when they are used, evicted or timed out. Time is looked at whenever the pool is, so that no
+/// timer runs for idle connections.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    most_per_origin: usize,
+    most: usize,
+    timeout: Duration,
+    origins: HashMap<Origin, Vec<Idle>>,
+    /// Every idle connection in the order in which it came back.
+    order: BTreeMap<u64, (Origin, Instant)>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Idle {
+    number: u64,
+    vantage: Vantage,
+    link: Link,
+}
+
+impl Pool {
+    pub(crate) fn new(most_per_origin: usize, most: usize, timeout: Duration) -> Self {
+        Self { most_per_origin, most, timeout, origins: HashMap::new(), order: BTreeMap::new(), next: 0 }
+    }
+
+    /// Takes out the connection to `peer` that came back last.
+    pub(crate) fn take(&mut self, origin: &Origin, vantage: Vantage, peer: SocketAddr) -> Option<Link> {
+        let idle = self.origins.get_mut(origin)?;
+        let at = idle.iter().rposition(|idle| idle.vantage == vantage && idle.link.peer == peer)?;
+        let found = idle.remove(at);
+        self.forget(origin, found.number);
+        Some(found.link)
+    }
+
+    /// Puts a connection back; hands out those that have to go for it.
+    #[must_use = "dropping connections closes them: do it outside of the lock"]
+    pub(crate) fn put(&mut self, origin: &Origin, vantage: Vantage, link: Link, now: Instant) -> Vec<Link> {
+        let number = self.next;
+        self.next += 1;
+        self.order.insert(number, (origin.clone(), now));
+        let idle = self.origins.entry(origin.clone()).or_default();
+        idle.push(Idle { number, vantage, link });
+        let mut gone = Vec::new();
+        if idle.len() > self.most_per_origin {
+            let oldest = idle.remove(0);
+            self.forget(origin, oldest.number);
+            gone.push(oldest.link);
+        }
+        if self.order.len() > self.most {
+            gone.extend(self.evict_oldest());
+        }
+        gone
+    }
+
+    /// Hands out what has been idle for too long.
+    #[must_use = "dropping connections closes them: do it outside of the lock"]
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Link> {
+        let mut gone = Vec::new();
+        while self.order.first_key_value().is_some_and(|(_, (_, since))| now.since(*since) >= self.timeout) {
+            gone.extend(self.evict_oldest());
+        }
+        gone
+    }
+
+    /// Hands out everything.
+    #[must_use = "dropping connections closes them: do it outside of the lock"]
+    pub(crate) fn clear(&mut self) -> Vec<Link> {
+        self.order.clear();
+        self.origins.drain().flat_map(|(_, idle)| idle).map(|idle| idle.link).collect()
+    }
+
+    /// How many connections are idle.
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn evict_oldest(&mut self) -> Option<Link> {
+        let (number, (origin, _)) = self.order.pop_first()?;
+        let idle = self.origins.get_mut(&origin)?;
+        let at = idle.iter().position(|idle| idle.number == number)?;
+        let oldest = idle.remove(at);
+        self.forget(&origin, number);
+        Some(oldest.link)
+    }
+
+    fn forget(&mut self, origin: &Origin, number: u64) {
+        self.order.remove(&number);
+        if self.origins.get(origin).is_some_and(Vec::is_empty) {
+            self.origins.remove(origin);
+        }
+    }
+}

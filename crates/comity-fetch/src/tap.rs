@@ -1,0 +1,188 @@
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use comity_policy::{Clock, Exchange, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::head::{HeadScan, Scanned};
+use crate::net::Io;
+
+/// A stream that keeps the books of the exchange on it: it tells the pacer of the first written byte *before* it is
+/// written and of the head's last byte the moment it arrived, and records both heads exactly.
+///
+/// It sits above TLS, so what it sees is HTTP.
+pub(crate) struct Tap {
+    io: Box<dyn Io>,
+    books: Arc<Books>,
+}
+
+/// The books of one connection. Between exchanges they are closed, and the tap only passes bytes on.
+///
+/// They own the [`Exchange`]: dropping the connection and its books ends it as its slot prescribes.
+#[derive(Debug)]
+pub(crate) struct Books {
+    clock: Arc<dyn Clock>,
+    open: Mutex<Option<Open>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    exchange: Exchange,
+    request_head: Vec<u8>,
+    scan: HeadScan,
+    most_head_bytes: usize,
+    too_large: bool,
+    written: Option<Instant>,
+    head: Option<Instant>,
+}
+
+/// What the books of one exchange hold at its end.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(crate) exchange: Exchange,
+    pub(crate) request_head: Bytes,
+    pub(crate) response_head: Bytes,
+    /// When the first byte of the request was written.
+    pub(crate) written: Option<Instant>,
+    /// When the last byte of the response head arrived.
+    pub(crate) head: Option<Instant>,
+    /// The response head was longer than it may be.
+    pub(crate) too_large: bool,
+}
+
+/// The longest request head that is recorded: a URL's most bytes and our own fields fit.
+const MOST_REQUEST_HEAD: usize = 128 << 10;
+
+impl Books {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, open: Mutex::new(None) }
+    }
+
+    /// Opens the books for one exchange; whatever was open ends.
+    pub(crate) fn open(&self, exchange: Exchange, most_head_bytes: usize) {
+        let open = Open {
+            exchange,
+            request_head: Vec::new(),
+            scan: HeadScan::default(),
+            most_head_bytes,
+            too_large: false,
+            written: None,
+            head: None,
+        };
+        let before = self.open.lock().unwrap_or_else(PoisonError::into_inner).replace(open);
+        drop(before);
+    }
+
+    /// The HTTP parser has seen a whole head, by its own count of bytes.
+    pub(crate) fn head_seen(&self) {
+        self.with(|open, now| open.on_head(now));
+    }
+
+    /// The final response head, whole once there was an answer.
+    pub(crate) fn response_head(&self) -> Bytes {
+        self.with(|open, _| Bytes::copy_from_slice(open.scan.bytes())).unwrap_or_default()
+    }
+
+    /// Closes the books; `None` when they were closed already.
+    pub(crate) fn close(&self) -> Option<Closed> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(Closed {
+            exchange: open.exchange,
+            request_head: open.request_head.into(),
+            response_head: Bytes::copy_from_slice(open.scan.bytes()),
+            written: open.written,
+            head: open.head,
+            too_large: open.too_large,
+        })
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Open, Instant) -> T) -> Option<T> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_mut().map(|open| act(open, self.clock.now()))
+    }
+}
+
+impl Open {
+    fn before_write(&mut self, now: Instant) {
+        if self.written.is_none() {
+            self.written = Some(now);
+            self.exchange.written(now);
+        }
+    }
+
+    fn on_written(&mut self, bytes: &[u8]) {
+        let room = MOST_REQUEST_HEAD.saturating_sub(self.request_head.len());
+        self.request_head.extend(bytes.iter().take(room));
+    }
+
+    /// False when the head is longer than it may be.
+    fn on_read(&mut self, bytes: &[u8], now: Instant) -> bool {
+        // What arrives before anything was asked is no answer.
+        if self.written.is_none() || self.scan.is_done() {
+            return true;
+        }
+        match self.scan.push(bytes, self.most_head_bytes) {
+            Scanned::More => true,
+            Scanned::Done => {
+                self.on_head(now);
+                true
+            }
+            Scanned::TooLarge => {
+                self.too_large = true;
+                false
+            }
+        }
+    }
+
+    fn on_head(&mut self, now: Instant) {
+        if self.head.is_none() {
+            self.head = Some(now);
+            self.exchange.head(now);
+        }
+    }
+}
+
+impl Tap {
+    pub(crate) fn new(io: Box<dyn Io>, books: Arc<Books>) -> Self {
+        Self { io, books }
+    }
+}
+
+impl AsyncRead for Tap {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        match ready!(Pin::new(&mut self.io).poll_read(cx, buf)) {
+            // A TLS peer that hangs up without saying so: the message's own framing tells whether it is whole.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Poll::Ready(Ok(())),
+            other => other?,
+        }
+        let new = buf.filled().get(before..).unwrap_or_default();
+        if new.is_empty() || self.books.with(|open, now| open.on_read(new, now)).unwrap_or(true) {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "the response head is larger than the limit")))
+        }
+    }
+}
+
+impl AsyncWrite for Tap {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        if !buf.is_empty() {
+            self.books.with(Open::before_write);
+        }
+        let written = ready!(Pin::new(&mut self.io).poll_write(cx, buf))?;
+        self.books.with(|open, _| open.on_written(buf.get(..written).unwrap_or_default()));
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
