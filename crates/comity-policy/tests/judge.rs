@@ -1,0 +1,124 @@
+//! The one decision engine: standing, rules, ceilings and purposes, each with its evidence.
+#![expect(clippy::disallowed_methods, reason = "the test plays the gate")]
+
+use std::time::Duration;
+
+use comity_policy::{
+    Digest, Hold, Judgement, Reason, RobotsCopy, RobotsEvent, RobotsLife, RobotsPolicy, RobotsState, SeededRandom,
+    Terms, WallTime, judge,
+};
+use comity_robots::{Dialect, Robots};
+use comity_signals::{Declared, Purpose};
+use comity_url::CrawlUrl;
+
+fn now() -> WallTime {
+    WallTime::from_civil((2026, 11, 30), (9, 0, 0)).unwrap()
+}
+
+fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap()
+}
+
+fn life(event: RobotsEvent) -> RobotsLife {
+    let mut life = RobotsLife::new(url("https://a.test/").origin().clone(), RobotsPolicy::default());
+    life.apply(event, now(), &SeededRandom::new(1));
+    life
+}
+
+fn rules(text: &str) -> RobotsLife {
+    let copy = RobotsCopy {
+        digest: Digest::from_bytes([1; 32]),
+        bytes: text.len() as u64,
+        truncated: false,
+        final_url: url("https://www.a.test/robots.txt"),
+        rules: vec![Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)],
+    };
+    life(RobotsEvent::Parsed { status: 200, copy, max_age: None })
+}
+
+#[test]
+fn a_refusal_names_rule_line_group_and_copy() {
+    let life = rules("User-agent: *\nDisallow: /\n\nUser-agent: MyBot\nAllow: /p/ok\nDisallow: /p\n");
+    let Judgement::Refuse(refusal) = judge(&url("https://a.test/p/x?y"), &life, &Terms::default(), now()) else {
+        panic!("refused")
+    };
+    assert_eq!(refusal.reason(), Reason::RobotsDisallow);
+    let decision = refusal.decision();
+    let rule = decision.rule.as_ref().unwrap();
+    assert_eq!((rule.kind, rule.pattern.as_str(), rule.line, rule.group_line), ("disallow", "/p", 6, 4));
+    assert_eq!(decision.robots.group, ["MyBot"]);
+    assert_eq!(decision.robots.state, RobotsState::Fresh);
+    assert_eq!(decision.robots.digest, Some(Digest::from_bytes([1; 32])));
+    assert_eq!(decision.robots.fetched, Some(now()));
+}
+
+#[test]
+fn what_is_not_rules_answers_by_its_standing() {
+    let unreachable = RobotsEvent::Unreachable { cause: Reason::FetchTls, status: None, retry_after: None };
+    let rows = [
+        (RobotsEvent::Absent { status: 404 }, "ok.no_rules"),
+        (RobotsEvent::RedirectLimit { status: 301 }, "ok.no_rules"),
+        (unreachable, "hold park.robots"),
+    ];
+    for (event, expected) in rows {
+        let name = format!("{event:?}");
+        let got = match judge(&url("https://a.test/p"), &life(event), &Terms::default(), now()) {
+            Judgement::Allow(allowance) => allowance.decision().reason.code().to_owned(),
+            Judgement::Refuse(refusal) => format!("refuse {}", refusal.reason()),
+            Judgement::NeedsRobots(_) => "needs".to_owned(),
+            Judgement::Hold(Hold { reason, wait }) => {
+                assert!(wait.unwrap() >= Duration::from_secs(60));
+                format!("hold {reason}")
+            }
+        };
+        assert_eq!(got, expected, "{name}");
+    }
+}
+
+#[test]
+fn unknown_expired_and_foreign_lives_never_allow() {
+    let page = url("https://a.test/p");
+    let unknown = RobotsLife::new(page.origin().clone(), RobotsPolicy::default());
+    assert!(matches!(judge(&page, &unknown, &Terms::default(), now()), Judgement::NeedsRobots(_)));
+    let open = rules("User-agent: *\nAllow: /\n");
+    let tomorrow = now().after(Duration::from_secs(24 * 3600));
+    assert!(matches!(judge(&page, &open, &Terms::default(), tomorrow), Judgement::NeedsRobots(_)));
+    for foreign in ["http://a.test/p", "https://a.test:8443/p", "https://www.a.test/p", "https://b.test/p"] {
+        let judged = judge(&url(foreign), &open, &Terms::default(), now());
+        assert!(matches!(judged, Judgement::NeedsRobots(ref origin) if origin == url(foreign).origin()), "{foreign}");
+    }
+}
+
+#[test]
+fn a_crawl_delay_above_the_ceiling_holds_the_origin() {
+    let life = rules("User-agent: *\nCrawl-delay: 301\n");
+    let held = judge(&url("https://a.test/p"), &life, &Terms::default(), now());
+    assert!(matches!(held, Judgement::Hold(Hold { reason: Reason::ParkCrawlDelay, wait: None })), "{held:?}");
+    assert_eq!(
+        rules("User-agent: *\nRequest-rate: 1/10s\nCrawl-delay: 3\n").asked_delay(),
+        Some(Duration::from_secs(10))
+    );
+}
+
+#[test]
+fn a_url_is_refused_when_every_declared_purpose_is_denied() {
+    let train = Declared::Judged(Purpose::AiTrain);
+    let search = Declared::Judged(Purpose::Search);
+    let life = rules("User-agent: *\nContent-Signal: ai-train=no, search=yes\nAllow: /\n");
+    let rows = [
+        (vec![train], Some(Reason::SignalAiTrain)),
+        (vec![train, search], None),
+        (vec![search], None),
+        (vec![train, Declared::Research], None),
+        (vec![Declared::Research], None),
+    ];
+    for (purposes, refused) in rows {
+        let name = format!("{purposes:?}");
+        let terms = Terms { purposes, ..Terms::default() };
+        let got = match judge(&url("https://a.test/p"), &life, &terms, now()) {
+            Judgement::Refuse(refusal) => Some(refusal.reason()),
+            _ => None,
+        };
+        assert_eq!(got, refused, "{name}");
+    }
+}
