@@ -24,9 +24,10 @@ fn normal(mut url: Url) -> Result<Url, UrlError> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(UrlError::scheme(url.scheme()));
     }
-    url.set_fragment(None);
-    let cleared = url.set_username("").and_then(|()| url.set_password(None));
-    cleared.map_err(|()| UrlError::Syntax("the host is empty"))?;
+    if url.fragment().is_some() {
+        url.set_fragment(None);
+    }
+    drop_user_info(&mut url)?;
     drop_host_dot(&mut url)?;
     check_host_length(&url)?;
     bound(url.as_str().len())?;
@@ -37,6 +38,14 @@ fn normal(mut url: Url) -> Result<Url, UrlError> {
 fn bound(len: usize) -> Result<(), UrlError> {
     let max = MAX_CRAWL_URL_BYTES;
     if len > max { Err(UrlError::Length { len, max }) } else { Ok(()) }
+}
+
+fn drop_user_info(url: &mut Url) -> Result<(), UrlError> {
+    if url.username().is_empty() && url.password().is_none() {
+        return Ok(());
+    }
+    let cleared = url.set_username("").and_then(|()| url.set_password(None));
+    cleared.map_err(|()| UrlError::Syntax("the host is empty"))
 }
 
 /// `example.com.` and `example.com` are one host (design, invariant 3). A name that still ends in a

@@ -70,7 +70,8 @@ impl Surt {
     }
 
     fn of_opaque(text: &str) -> Self {
-        let text: String = text.trim().chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+        let text = text.trim_matches(|c: char| c <= ' ');
+        let text: String = text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
         let text = text.split('#').next().unwrap_or_default();
         let (path, query) = text.split_once('?').map_or((text, None), |(path, query)| (path, Some(query)));
         let (scheme, path) = path.split_once(':').unwrap_or_default();

@@ -111,6 +111,7 @@ fn other_texts_keep_their_scheme() {
         ("urn:pageinfo:https://Example.com/A b", "urn:pageinfo:https://example.com/a%20b"),
         ("urn:x?b&a#f", "urn:x?a&b"),
         ("whois:x", "whois:x"),
+        (" \u{e}urn:x\u{e}y\t ", "urn:x%0ey"),
         ("filedesc:Foo.arc", "filedesc:Foo.arc"),
         ("ftp://www.Example.com/A/", "com,example)/a"),
         ("ftp://[2001:db8::1]:2121/a", "2001:db8::1:2121)/a"),
