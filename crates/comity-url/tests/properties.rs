@@ -13,10 +13,12 @@ use proptest::prelude::*;
 /// Texts near URLs: pieces that parsers treat in a way of their own, in any order.
 fn url_like() -> impl Strategy<Value = String> {
     let scheme = prop::sample::select(vec!["http://", "https://", "HTTP:\\\\", "http:", "https:///", " http://", ""]);
-    let host = prop::collection::vec(prop_oneof![select_host(), any::<char>().prop_map(String::from)], 0..4);
+    let odd = prop::collection::vec(prop_oneof![select_host(), any::<char>().prop_map(String::from)], 0..4);
+    let plain = prop::sample::select(vec!["h", "a.example.com:8080", "u:p@bücher.test.", "127.1", "[::1]:81"]);
+    let host = prop_oneof![odd.prop_map(|parts| parts.concat()), plain.prop_map(str::to_owned)];
     let rest =
         prop::collection::vec(prop_oneof![4 => select_piece(), 1 => any::<char>().prop_map(String::from)], 0..12);
-    (scheme, host, rest).prop_map(|(scheme, host, rest)| format!("{scheme}{}/{}", host.concat(), rest.concat()))
+    (scheme, host, rest).prop_map(|(scheme, host, rest)| format!("{scheme}{host}/{}", rest.concat()))
 }
 
 fn select_host() -> impl Strategy<Value = String> {
