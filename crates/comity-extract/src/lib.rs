@@ -1,0 +1,63 @@
+//! What a page says: its charset, its links, the facts of its head.
+//!
+//! What it is: a streaming reader of HTML as it is found, not as it should be. Bytes go in as they arrive,
+//! in chunks cut anywhere; a [`Page`] comes out. Links are what a browser without scripts would find:
+//! character references decoded once, the first of repeated attributes taken, the first `base` counted
+//! for the whole document, queries written in the document's charset; `noscript` is read, scripts,
+//! comments and templates are not.
+//!
+//! What it is not: no DOM, no I/O, no clock, and no policy: which links are followed is decided by the
+//! caller ([`Link::is_page`] says what is usual). It parses no robots rules and obeys none.
+//!
+//! ```
+//! use comity_extract::{LinkTag, PageLimits, PageReader};
+//! use comity_url::CrawlUrl;
+//!
+//! let url = CrawlUrl::parse("https://example.com/a/b")?;
+//! let mut reader = PageReader::new(&url, Some("text/html; charset=utf-8"), PageLimits::default());
+//! reader.push(b"<title>One &amp; two</title><base href=/docs/><a hre");
+//! reader.push(b"f='?a=1&amp;b=2' rel=nofollow>next</a><img src=logo.png>");
+//! let page = reader.finish();
+//!
+//! assert_eq!(page.head.title.as_deref(), Some("One & two"));
+//! assert_eq!(page.base, "https://example.com/docs/");
+//! let link = &page.links[0];
+//! assert_eq!(link.url.as_str(), "https://example.com/docs/?a=1&b=2");
+//! assert!(link.is_page() && link.is_nofollow());
+//! assert_eq!(page.links[1].tag, LinkTag::Img);
+//! assert!(!page.links[1].is_page());
+//! # Ok::<(), comity_url::UrlError>(())
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `page` | [`PageReader`], [`Page`]: the way through |
+//! | `charset`, `prescan`, `content_type` | [`Charset`], [`ContentKind`]: how the bytes are read |
+//! | `markup`, `collect` | the tokeniser, and what its elements say |
+//! | `attribute`, `srcset`, `refresh`, `rel` | the small languages within attributes; [`Rel`] |
+//! | `resolve`, `query`, `link` | from references to [`Link`]s |
+//! | `limits`, `notes` | [`PageLimits`], and [`Notes`] on what was left out |
+
+mod attribute;
+mod charset;
+mod collect;
+mod content_type;
+mod limits;
+mod link;
+mod markup;
+mod notes;
+mod page;
+mod prescan;
+mod query;
+mod refresh;
+mod rel;
+mod resolve;
+mod srcset;
+
+pub use charset::{Charset, CharsetSource};
+pub use content_type::ContentKind;
+pub use limits::PageLimits;
+pub use link::{Link, LinkTag};
+pub use notes::{Notes, Stopped};
+pub use page::{Page, PageReader};
+pub use rel::Rel;

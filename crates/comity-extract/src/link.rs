@@ -1,0 +1,110 @@
+//! One link of a page.
+
+use comity_url::{CrawlUrl, SuspiciousReference};
+
+use crate::Rel;
+
+/// One reference of a page to another resource, resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Link {
+    /// Where it leads: http or https, fragment off.
+    pub url: CrawlUrl,
+    /// The reference as the page has it, entities decoded, white space kept; never resolved twice.
+    pub reference: Box<str>,
+    /// The element it stands on.
+    pub tag: LinkTag,
+    /// The link types of the element; empty where the element has none.
+    pub rel: Rel,
+    /// Why the reference looks like a slip of the author; such links are not followed by default.
+    pub suspicious: Option<SuspiciousReference>,
+}
+
+impl Link {
+    /// Whether a crawler follows it by default: it leads to a document (`a`, `area`, `iframe`, `frame`,
+    /// meta refresh, `link` with a type that makes a hyperlink) and is not suspicious.
+    ///
+    /// `rel=nofollow` is not counted here, as operators may choose to follow such links: see
+    /// [`Link::is_nofollow`].
+    #[must_use]
+    pub fn is_page(&self) -> bool {
+        self.suspicious.is_none() && self.tag.leads_to_document(self.rel)
+    }
+
+    /// Whether the element says `rel=nofollow`.
+    #[must_use]
+    pub fn is_nofollow(&self) -> bool {
+        self.rel.contains(Rel::NOFOLLOW)
+    }
+}
+
+/// The element a link stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LinkTag {
+    /// `a[href]`, in HTML and SVG (there also `xlink:href`).
+    A,
+    /// `area[href]`.
+    Area,
+    /// `link[href]`; its [`Rel`] says what it is.
+    Link,
+    /// `meta[http-equiv=refresh]`.
+    Meta {
+        /// Seconds before a browser goes there. 0 is a redirect in all but name; long ones are links.
+        delay: u32,
+    },
+    /// `iframe[src]`.
+    Iframe,
+    /// `frame[src]`.
+    Frame,
+    /// `img[src]`, each candidate of `img[srcset]`.
+    Img,
+    /// `source[src]`, each candidate of `source[srcset]`.
+    Source,
+    /// `video[src]` and `video[poster]`.
+    Video,
+    /// `audio[src]`.
+    Audio,
+    /// `track[src]`.
+    Track,
+    /// `embed[src]`.
+    Embed,
+    /// `object[data]`.
+    Object,
+    /// SVG `image`.
+    SvgImage,
+    /// SVG `use` of another document.
+    SvgUse,
+}
+
+impl LinkTag {
+    /// The element's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::Area => "area",
+            Self::Link => "link",
+            Self::Meta { .. } => "meta",
+            Self::Iframe => "iframe",
+            Self::Frame => "frame",
+            Self::Img => "img",
+            Self::Source => "source",
+            Self::Video => "video",
+            Self::Audio => "audio",
+            Self::Track => "track",
+            Self::Embed => "embed",
+            Self::Object => "object",
+            Self::SvgImage => "image",
+            Self::SvgUse => "use",
+        }
+    }
+
+    pub(crate) fn leads_to_document(self, rel: Rel) -> bool {
+        match self {
+            Self::A | Self::Area | Self::Meta { .. } | Self::Iframe | Self::Frame => true,
+            Self::Link => rel.is_document(),
+            _ => false,
+        }
+    }
+}

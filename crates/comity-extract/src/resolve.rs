@@ -1,0 +1,76 @@
+//! From references to URLs: the document's base, and its charset.
+
+use comity_url::{CrawlUrl, UrlError, looks_suspicious};
+use encoding_rs::Encoding;
+use url::Url;
+
+use crate::collect::Found;
+use crate::notes::bump;
+use crate::{Link, Notes, query};
+
+/// What references of a page are resolved against.
+#[derive(Debug)]
+pub(crate) enum Base {
+    Crawl(CrawlUrl),
+    /// A base that is no crawl URL (`ftp://h/`, `mailto:x`): what it makes of a reference is checked anew.
+    Foreign(Url),
+}
+
+impl Base {
+    /// The first base element's `href`, resolved against the document; without one, or where it does not
+    /// count, the document itself.
+    ///
+    /// Source: the HTML standard, "set the frozen base URL": no URL, `data:` and `javascript:` do not count.
+    pub(crate) fn of(document: &CrawlUrl, href: Option<&str>) -> Self {
+        let Some(href) = href else { return Self::Crawl(document.clone()) };
+        if let Ok(url) = document.join(href) {
+            return Self::Crawl(url);
+        }
+        match Url::parse(document.as_str()).and_then(|document| document.join(href)) {
+            Ok(url) if !matches!(url.scheme(), "data" | "javascript") => Self::Foreign(url),
+            _ => Self::Crawl(document.clone()),
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Crawl(url) => url.as_str(),
+            Self::Foreign(url) => url.as_str(),
+        }
+    }
+
+    fn join(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
+        match self {
+            Self::Crawl(url) => url.join(reference),
+            Self::Foreign(url) => CrawlUrl::parse(url.join(reference)?.as_str()),
+        }
+    }
+}
+
+/// Resolves what was found, as long as the URLs fit into `room` bytes; what resolves to no crawl URL is
+/// counted.
+pub(crate) fn links(
+    found: Vec<Found>,
+    base: &Base,
+    charset: &'static Encoding,
+    room: usize,
+    notes: &mut Notes,
+) -> Vec<Link> {
+    let mut links = Vec::with_capacity(found.len());
+    let mut bytes = 0_usize;
+    for Found { tag, rel, reference } in found {
+        if bytes > room {
+            bump(&mut notes.links_cut);
+            continue;
+        }
+        match base.join(&query::in_charset(&reference, charset)) {
+            Ok(url) => {
+                bytes = bytes.saturating_add(url.as_str().len());
+                let suspicious = looks_suspicious(&reference);
+                links.push(Link { url, reference, tag, rel, suspicious });
+            }
+            Err(why) => notes.refuse(&why),
+        }
+    }
+    links
+}
