@@ -284,7 +284,7 @@ fn by_rules(url: &CrawlUrl, lists: &[RuleSet], mut robots: RobotsEvidence, terms
         Evidence::NoRule if robots.group.is_empty() => (Reason::OkNoRules, None),
         Evidence::NoRule => (Reason::Ok, None),
     };
-    let preferences = comity_signals::robots_preferences(set, target);
+    let preferences = strictest_preferences(lists, target);
     let mut decision = Decision { reason, decided: now, robots, rule, preferences };
     if !verdict.allowed() {
         decision.reason = Reason::RobotsDisallow;
@@ -296,6 +296,18 @@ fn by_rules(url: &CrawlUrl, lists: &[RuleSet], mut robots: RobotsEvidence, terms
             refuse(decision)
         }
         None => allow(url, decision),
+    }
+}
+
+/// The preferences of all token lists: any denial denies.
+fn strictest_preferences(lists: &[RuleSet], target: &[u8]) -> Preferences {
+    let read = |set| comity_signals::robots_preferences(set, target);
+    match lists {
+        [only] => read(only),
+        several => {
+            let statements: Vec<_> = several.iter().flat_map(|set| read(set).statements().to_vec()).collect();
+            Preferences::combine(&statements)
+        }
     }
 }
 

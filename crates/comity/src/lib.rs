@@ -1,1 +1,46 @@
-//! The polite, provable crawler framework
+//! The polite, provable crawler framework: the face that crawler authors depend on.
+//!
+//! No request leaves without a permit, and every outcome, also "not fetched", has a reason, a rule, a line and a time.
+//! It renders no pages and stores no queue beyond the process yet; see `docs/architecture.md` for what stands where.
+//!
+//! A crawler in ten lines:
+//!
+//! ```no_run
+//! #[tokio::main]
+//! async fn main() -> Result<(), comity::Error> {
+//!     let crawler = comity::Crawler::builder("MyBot/1.0", "https://example.com/bot")
+//!         .seed("https://example.org/")
+//!         .max_pages(100)
+//!         .on_page(|page| println!("{} {}", page.status(), page.url()))
+//!         .build()?;
+//!     println!("{}", crawler.run().await?);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`config`] | the configuration file, its flags' types, and what they resolve to |
+//! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`] |
+
+mod archive;
+pub mod config;
+mod crawler;
+mod directory;
+mod engine;
+mod error;
+mod keep;
+mod page;
+mod progress;
+mod stop;
+mod summary;
+
+pub use comity_policy as policy;
+pub use comity_url as url;
+pub use crawler::{Crawler, CrawlerBuilder};
+pub(crate) use engine::Tally;
+pub use error::Error;
+pub use page::Page;
+pub use progress::Progress;
+pub use stop::{Stop, StopHandle};
+pub use summary::{End, Summary};

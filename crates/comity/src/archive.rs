@@ -1,0 +1,67 @@
+//! Opens the archive of a crawl from its configuration.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use comity_archive::{Archive, CrawlFacts, EvidenceStore, OsEntropy};
+use comity_policy::{Clock, Digest, OnUnreachable};
+use sha2::{Digest as _, Sha256};
+
+use crate::config::CrawlConfig;
+use crate::keep::Store;
+use crate::{Error, directory};
+
+/// Claims the directory, writes `crawl.toml` and opens the archive.
+///
+/// # Errors
+/// When the directory cannot be used or written.
+pub(crate) fn open(dir: &Path, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> Result<Store, Error> {
+    let dir = directory::claim(dir)?;
+    let text = toml::to_string_pretty(&config.file)
+        .map_err(|e| Error::internal(format!("the configuration cannot be written as TOML: {e}")))?;
+    directory::write_mark(&dir, &text)?;
+    let facts = CrawlFacts {
+        robots: robots_policy(config),
+        config_digest: Some(Digest::from_bytes(Sha256::digest(text.as_bytes()).into())),
+        ..CrawlFacts::new(crawl_id(&dir, &**clock), config.identity.clone())
+    };
+    let mut settings = comity_archive::ArchiveConfig::new(facts);
+    settings.min_free = config.archive.min_free;
+    settings.warc = config.archive.warc.is_some();
+    if let Some(warc) = config.archive.warc {
+        settings.level = warc.level;
+        settings.rollover = warc.rollover;
+    }
+    let archive = Archive::create(&dir, settings, clock.clone(), Box::new(OsEntropy))?;
+    let evidence = EvidenceStore::open(&dir)?;
+    Ok(Store { archive: Some(archive), evidence, dir })
+}
+
+/// Sixteen secret bytes: the key of the seen-set's fingerprints, so that no site can aim collisions at it.
+///
+/// # Errors
+/// When the system has no randomness to give.
+pub(crate) fn fresh_key() -> Result<[u8; 16], Error> {
+    let mut key = [0; 16];
+    getrandom::fill(&mut key).map_err(|e| Error::internal(format!("the system gives no random bytes: {e}")))?;
+    Ok(key)
+}
+
+/// The name of a crawl: its directory's and its first second.
+fn crawl_id(dir: &Path, clock: &dyn Clock) -> String {
+    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned());
+    format!("{}-{}", name.unwrap_or_else(|| "crawl".to_owned()), clock.wall().digits14())
+}
+
+/// The `robots` field of the warcinfo records.
+fn robots_policy(config: &CrawlConfig) -> String {
+    let dialect = match config.robots.dialect {
+        comity_robots::Dialect::Google => "google",
+        comity_robots::Dialect::Standard => "standard",
+    };
+    let unreachable = match config.robots.on_unreachable {
+        OnUnreachable::Rfc9309 => "rfc9309",
+        OnUnreachable::Google => "google",
+    };
+    format!("obey; RFC 9309; dialect {dialect}; on_unreachable {unreachable}")
+}

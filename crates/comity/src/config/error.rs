@@ -1,0 +1,90 @@
+use std::fmt;
+use std::path::PathBuf;
+
+/// A configuration that cannot be used. `Display` is one line per cause, the last one says what to do.
+#[derive(Debug)]
+pub struct ConfigError {
+    place: Option<String>,
+    what: String,
+    hint: Option<String>,
+}
+
+impl ConfigError {
+    /// What is wrong, in one line.
+    pub(crate) fn new(what: impl fmt::Display) -> Self {
+        Self { place: None, what: what.to_string(), hint: None }
+    }
+
+    /// At which key: `[crawl] scope`.
+    #[must_use]
+    pub(crate) fn at(mut self, place: &str) -> Self {
+        self.place = Some(place.to_owned());
+        self
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// What to do next, if there is an obvious step.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// An error of the TOML reader, with the nearest known name where a key is unknown.
+    pub(crate) fn from_toml(file: Option<&PathBuf>, text: &str, error: &toml::de::Error) -> Self {
+        let line = error.span().map(|span| text.bytes().take(span.start).filter(|b| *b == b'\n').count() + 1);
+        let place = match (file, line) {
+            (Some(file), Some(line)) => format!("{}:{line}", file.display()),
+            (Some(file), None) => file.display().to_string(),
+            (None, Some(line)) => format!("line {line}"),
+            (None, None) => "configuration".to_owned(),
+        };
+        let message = error.message().lines().next().unwrap_or_default().to_owned();
+        let made = Self::new(&message).at(&place);
+        match nearest(&message) {
+            Some(name) => made.hint(format!("did you mean `{name}`?")),
+            None => made,
+        }
+    }
+}
+
+/// The known name that is nearest to the unknown one in serde's message, when one is near at all.
+fn nearest(message: &str) -> Option<&str> {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted.next().filter(|_| message.starts_with("unknown "))?;
+    let scored = quoted.map(|known| (strsim::jaro_winkler(unknown, known), known));
+    scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_key_is_offered_and_only_when_it_is_near() {
+        let rows = [
+            ("unknown field `dealy`, expected one of `delay`, `total`", Some("delay")),
+            ("unknown field `xyzzy`, expected one of `delay`, `total`", None),
+            ("invalid type: string \"x\", expected `delay`", None),
+        ];
+        for (message, name) in rows {
+            assert_eq!(nearest(message), name, "{message}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ByteSize, ConfigError, Span};
+
+/// A configuration as typed: every key optional, unknown keys refused. Later layers win over earlier ones with
+/// [`ConfigFile::overlay`]: the user's file, the crawl's file, the flags.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConfigFile {
+    /// Who we are.
+    #[serde(skip_serializing_if = "is_default")]
+    pub agent: AgentSection,
+    /// What is crawled, and when it ends.
+    #[serde(skip_serializing_if = "is_default")]
+    pub crawl: CrawlSection,
+    /// How fast.
+    #[serde(skip_serializing_if = "is_default")]
+    pub politeness: PolitenessSection,
+    /// How robots.txt is read.
+    #[serde(skip_serializing_if = "is_default")]
+    pub robots: RobotsSection,
+    /// How pages are fetched.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fetch: FetchSection,
+    /// Where the queue is kept.
+    #[serde(skip_serializing_if = "is_default")]
+    pub frontier: FrontierSection,
+    /// What is written.
+    #[serde(skip_serializing_if = "is_default")]
+    pub archive: ArchiveSection,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Declares a section of optional keys, and how a later layer lies over an earlier one.
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident { $($(#[$key_doc:meta])* $key:ident: $type:ty,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            $($(#[$key_doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $key: Option<$type>,)+
+        }
+
+        impl $name {
+            fn overlay(&mut self, later: Self) {
+                $(if later.$key.is_some() { self.$key = later.$key; })+
+            }
+        }
+    };
+}
+
+section! {
+    /// `[agent]`
+    AgentSection {
+        /// User-Agent name and version, `"MyBot/1.0"`. Required.
+        name: String,
+        /// URL or e-mail address at which a site reaches the operator. Required.
+        contact: String,
+        /// Ordered fallback of product tokens; default: the word at the head of `name`.
+        tokens: Vec<String>,
+        /// What the content is wanted for; default `["search"]`.
+        purposes: Vec<String>,
+    }
+}
+
+section! {
+    /// `[crawl]`
+    CrawlSection {
+        /// Where the crawl begins: absolute http(s) URLs.
+        seeds: Vec<String>,
+        /// `origins` (default), `hosts`, `domains`, `prefix` or `any`.
+        scope: String,
+        /// Only URLs that match one of these patterns, if any are given.
+        include: Vec<String>,
+        /// No URL that matches one of these patterns.
+        exclude: Vec<String>,
+        /// Stop after so many pages; default none.
+        max_pages: u64,
+        /// Links away from a seed; default 20.
+        max_depth: u32,
+        /// Stop after so long; default none.
+        max_duration: Span,
+        /// Stop after so many body bytes; default none.
+        max_bytes: ByteSize,
+        /// End when nothing can become due within this; default 15 min.
+        linger: Span,
+        /// `never`: a URL is fetched once.
+        revisit: String,
+    }
+}
+
+section! {
+    /// `[politeness]`
+    PolitenessSection {
+        /// Own floor between two requests to an origin; default 1 s.
+        delay: Span,
+        /// Longest Crawl-delay honoured; above it the origin is parked; default 300 s.
+        max_crawl_delay: Span,
+        /// Requests open at once; default 32.
+        total: u32,
+        /// Requests open at once per origin; default 1.
+        per_origin: u32,
+        /// Requests open at once per address; default 2.
+        per_address: u32,
+        /// Gap between two requests to an address; default 500 ms.
+        address_gap: Span,
+        /// Whether slow origins are asked more slowly; default true.
+        adaptive: bool,
+        /// Networks whose addresses serve many sites (CDNs): a gap of 50 ms holds there.
+        shared_addresses: Vec<String>,
+        /// Rate of the whole crawl, `"10/s"`, or `"off"` (default).
+        max_rate: String,
+        /// Rate per registrable domain, `"1/s"`, or `"off"` (default).
+        max_rate_domain: String,
+    }
+}
+
+section! {
+    /// `[robots]`
+    RobotsSection {
+        /// `standard` (default) or `google`.
+        dialect: String,
+        /// `rfc9309` (default) or `google`.
+        on_unreachable: String,
+        /// 4xx statuses of robots.txt that mean "disallow all"; default none.
+        strict_4xx: Vec<u16>,
+    }
+}
+
+section! {
+    /// `[fetch]`
+    FetchSection {
+        /// Non-public networks that may be connected to, `["127.0.0.0/8"]`; default none.
+        allow_addresses: Vec<String>,
+        /// Addresses of names, instead of asking DNS: `{ "a.test" = "127.0.0.1" }`.
+        resolve: BTreeMap<String, String>,
+        /// Largest decoded body; default 10 MiB.
+        max_body: ByteSize,
+        /// PEM files with further root certificates.
+        roots: Vec<PathBuf>,
+    }
+}
+
+section! {
+    /// `[frontier]`
+    FrontierSection {
+        /// `memory`: the queue lives as long as the process.
+        store: String,
+    }
+}
+
+section! {
+    /// `[archive]`
+    ArchiveSection {
+        /// Whether WARC files are written; default true. Records are always written.
+        warc: bool,
+        /// gzip level, 1 to 9; default 3.
+        level: u32,
+        /// Size at which a WARC file is closed and the next begun; default 1 GB.
+        rollover: ByteSize,
+        /// Free space below which the crawl stops; default 2 GB.
+        min_free: ByteSize,
+    }
+}
+
+impl ConfigFile {
+    /// Reads a configuration text; `file` only names it in errors.
+    ///
+    /// # Errors
+    /// Broken TOML, an unknown key (the nearest known name is offered), a value of the wrong kind: with its line.
+    pub fn parse(text: &str, file: Option<&PathBuf>) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| ConfigError::from_toml(file, text, &error))
+    }
+
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    /// As [`ConfigFile::parse`]; also when the file cannot be read.
+    pub fn read(file: &PathBuf) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(file).map_err(|e| ConfigError::new(e).at(&file.display().to_string()))?;
+        Self::parse(&text, Some(file))
+    }
+
+    /// Lays `later` over this one: what it says wins, what it leaves out stays.
+    pub fn overlay(&mut self, later: Self) {
+        self.agent.overlay(later.agent);
+        self.crawl.overlay(later.crawl);
+        self.politeness.overlay(later.politeness);
+        self.robots.overlay(later.robots);
+        self.fetch.overlay(later.fetch);
+        self.frontier.overlay(later.frontier);
+        self.archive.overlay(later.archive);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keys_are_refused_with_line_and_nearest_name() {
+        let error = ConfigFile::parse("[politeness]\n\ndealy = \"1s\"\n", None).unwrap_err();
+        assert!(error.to_string().starts_with("line 3: unknown field `dealy`"), "{error}");
+        assert_eq!(error.advice(), Some("did you mean `delay`?"));
+        assert!(ConfigFile::parse("[politness]\n", None).unwrap_err().advice().unwrap().contains("politeness"));
+        assert!(ConfigFile::parse("[politeness]\ndelay = 5\n", None).is_err());
+    }
+
+    #[test]
+    fn later_layers_win_key_by_key() {
+        let mut base = ConfigFile::parse("[agent]\nname = \"A/1\"\ncontact = \"a@b.c\"\n", None).unwrap();
+        base.overlay(ConfigFile::parse("[agent]\nname = \"B/1\"\n[crawl]\nmax_pages = 5\n", None).unwrap());
+        assert_eq!(base.agent.name.as_deref(), Some("B/1"));
+        assert_eq!(base.agent.contact.as_deref(), Some("a@b.c"));
+        assert_eq!(base.crawl.max_pages, Some(5));
+    }
+}

@@ -1,0 +1,11 @@
+//! The crawl's configuration: a TOML file and flags, read into [`ConfigFile`], resolved once into [`CrawlConfig`].
+
+mod error;
+mod file;
+mod resolve;
+mod units;
+
+pub use error::ConfigError;
+pub use file::{AgentSection, ArchiveSection, ConfigFile, CrawlSection, FetchSection, FrontierSection, PolitenessSection, RobotsSection};
+pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, Revisit, WarcSettings};
+pub use units::{ByteSize, Span};

@@ -1,0 +1,366 @@
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use comity_fetch::{AddressGuard, FetchConfig};
+use comity_gate::Rate;
+use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Politeness, RobotsPolicy};
+use comity_robots::Dialect;
+use comity_signals::{Declared, Purpose};
+use comity_url::{CrawlUrl, Scope, ScopeKind, UrlPattern};
+
+use super::{ConfigError, ConfigFile, Span};
+
+/// A configuration that was checked as a whole: what the engine runs on.
+#[derive(Clone, Debug)]
+pub struct CrawlConfig {
+    /// Who we are.
+    pub identity: Identity,
+    /// Where the crawl begins.
+    pub seeds: Vec<CrawlUrl>,
+    /// Which URLs belong to it; seeds are added when the crawl starts, and after their own redirects.
+    pub scope: Scope,
+    /// When it ends.
+    pub limits: CrawlLimits,
+    /// Whether a URL is fetched again.
+    pub revisit: Revisit,
+    /// How fast.
+    pub politeness: Politeness,
+    /// Rate of the whole crawl.
+    pub max_rate: Option<Rate>,
+    /// Rate per registrable domain.
+    pub max_rate_domain: Option<Rate>,
+    /// How robots.txt is read.
+    pub robots: RobotsPolicy,
+    /// How pages are fetched.
+    pub fetch: FetchConfig,
+    /// What is written.
+    pub archive: ArchiveConfig,
+    /// Settings that were raised to what politeness demands, said in the summary.
+    pub notes: Vec<String>,
+    /// The configuration as typed, all layers: written to `crawl.toml`.
+    pub file: ConfigFile,
+}
+
+/// When a crawl ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrawlLimits {
+    /// Pages fetched; a page is an answer to a judged request that was no redirect.
+    pub max_pages: Option<u64>,
+    /// Links away from a seed.
+    pub max_depth: u32,
+    /// Time since the start.
+    pub max_duration: Option<Duration>,
+    /// Body bytes received.
+    pub max_bytes: Option<u64>,
+    /// The crawl ends when nothing can become due within this.
+    pub linger: Duration,
+}
+
+/// Whether a URL is fetched again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Revisit {
+    /// Once per crawl.
+    #[default]
+    Never,
+}
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchiveConfig {
+    /// WARC files beside the records; `None` writes records only.
+    pub warc: Option<WarcSettings>,
+    /// Free space below which the crawl stops.
+    pub min_free: u64,
+}
+
+/// The `[archive]` keys about WARC files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarcSettings {
+    /// gzip level, 1 to 9.
+    pub level: u32,
+    /// Size at which a file is closed.
+    pub rollover: u64,
+}
+
+impl CrawlConfig {
+    /// Resolves all layers into settings that fit together.
+    ///
+    /// # Errors
+    /// The first key whose value cannot be used, with a hint.
+    pub fn resolve(file: ConfigFile) -> Result<Self, ConfigError> {
+        let identity = identity(&file)?;
+        let mut notes = Vec::new();
+        let own_networks = networks("[fetch] allow_addresses", file.fetch.allow_addresses.as_deref())?;
+        refuse_public(&own_networks)?;
+        let fetch = fetch(&file, &identity, own_networks.clone())?;
+        let politeness = politeness(&file, own_networks, &mut notes)?;
+        Ok(Self {
+            seeds: seeds(&file)?,
+            scope: scope(&file)?,
+            limits: limits(&file),
+            revisit: one_of("[crawl] revisit", file.crawl.revisit.as_deref(), &[("never", Revisit::Never)])?,
+            max_rate: rate("[politeness] max_rate", file.politeness.max_rate.as_deref())?,
+            max_rate_domain: rate("[politeness] max_rate_domain", file.politeness.max_rate_domain.as_deref())?,
+            robots: robots(&file)?,
+            archive: archive(&file)?,
+            identity,
+            fetch,
+            politeness,
+            notes,
+            file,
+        })
+    }
+}
+
+fn identity(file: &ConfigFile) -> Result<Identity, ConfigError> {
+    let agent = &file.agent;
+    let declared = agent.purposes.as_deref().unwrap_or_default().iter();
+    let mut purposes = Vec::new();
+    for purpose in declared {
+        purposes.push(purpose.parse::<Declared>().map_err(|e| ConfigError::new(e).at("[agent] purposes"))?);
+    }
+    if purposes.is_empty() {
+        purposes.push(Declared::Judged(Purpose::Search));
+    }
+    let (name, contact) = (agent.name.as_deref().unwrap_or(""), agent.contact.as_deref().unwrap_or(""));
+    Identity::new(name, contact, agent.tokens.as_deref().unwrap_or_default(), purposes).map_err(|error| {
+        ConfigError::new(error).at("[agent]").hint("run `comity init` once, or give --agent and --contact")
+    })
+}
+
+fn seeds(file: &ConfigFile) -> Result<Vec<CrawlUrl>, ConfigError> {
+    let mut seeds = Vec::new();
+    for text in file.crawl.seeds.as_deref().unwrap_or_default() {
+        let seed = CrawlUrl::parse(text).map_err(|error| {
+            let hint = if text.contains("://") { "seeds are http or https URLs" } else { "did you leave out https:// ?" };
+            ConfigError::new(format!("{text:?}: {error}")).at("seed").hint(hint)
+        })?;
+        if !seeds.contains(&seed) {
+            seeds.push(seed);
+        }
+    }
+    if seeds.is_empty() {
+        return Err(ConfigError::new("no seed: nowhere to begin").at("[crawl] seeds").hint("give at least one URL"));
+    }
+    Ok(seeds)
+}
+
+fn scope(file: &ConfigFile) -> Result<Scope, ConfigError> {
+    let kinds = ScopeKind::ALL.map(|kind| (kind.as_str(), kind));
+    let kind = one_of("[crawl] scope", file.crawl.scope.as_deref(), &kinds)?;
+    let include = list::<UrlPattern>("[crawl] include", file.crawl.include.as_deref())?;
+    let exclude = list::<UrlPattern>("[crawl] exclude", file.crawl.exclude.as_deref())?;
+    Ok(Scope::new(kind, include, exclude))
+}
+
+fn limits(file: &ConfigFile) -> CrawlLimits {
+    let crawl = &file.crawl;
+    CrawlLimits {
+        max_pages: crawl.max_pages,
+        max_depth: crawl.max_depth.unwrap_or(20),
+        max_duration: crawl.max_duration.map(|span| span.0),
+        max_bytes: crawl.max_bytes.map(|size| size.0),
+        linger: crawl.linger.map_or(Duration::from_secs(15 * 60), |span| span.0),
+    }
+}
+
+fn politeness(file: &ConfigFile, own: Vec<Network>, notes: &mut Vec<String>) -> Result<Politeness, ConfigError> {
+    let typed = &file.politeness;
+    let defaults = Politeness::default();
+    let span = |typed: Option<Span>, default: Duration| typed.map_or(default, |span| span.0);
+    let delay = span(typed.delay, defaults.delay);
+    let address_gap = span(typed.address_gap, defaults.address_gap);
+    let explicit = typed.address_gap.is_some() || typed.per_address.is_some();
+    say_raised(notes, "delay", delay, Politeness::LEAST_DELAY);
+    say_raised(notes, "address_gap", address_gap, Politeness::LEAST_GAP);
+    Ok(Politeness {
+        delay,
+        max_crawl_delay: span(typed.max_crawl_delay, defaults.max_crawl_delay),
+        total: at_least_one("[politeness] total", typed.total, defaults.total)?,
+        per_origin: at_least_one("[politeness] per_origin", typed.per_origin, defaults.per_origin)?,
+        per_address: at_least_one("[politeness] per_address", typed.per_address, defaults.per_address)?,
+        address_gap,
+        shared_addresses: networks("[politeness] shared_addresses", typed.shared_addresses.as_deref())?,
+        own_networks: own,
+        address_limits: if explicit { AddressLimits::Everywhere } else { AddressLimits::PublicOnly },
+        adaptive: if typed.adaptive.unwrap_or(true) { Adaptive::On } else { Adaptive::Off },
+        ..defaults
+    })
+}
+
+fn say_raised(notes: &mut Vec<String>, key: &str, asked: Duration, least: Duration) {
+    if asked < least {
+        notes.push(format!(
+            "{key} of {} holds only on the networks in allow_addresses; elsewhere {}",
+            Span(asked),
+            Span(least)
+        ));
+    }
+}
+
+fn robots(file: &ConfigFile) -> Result<RobotsPolicy, ConfigError> {
+    let typed = &file.robots;
+    let strict_4xx = typed.strict_4xx.clone().unwrap_or_default();
+    if let Some(status) = strict_4xx.iter().find(|status| !(400..500).contains(*status) || **status == 429) {
+        return Err(ConfigError::new(format!("{status} is no 4xx status that could mean \"no rules\""))
+            .at("[robots] strict_4xx")
+            .hint("for instance [401, 403]; 429 and 5xx always close"));
+    }
+    let dialects = [("standard", Dialect::Standard), ("google", Dialect::Google)];
+    let readings = [("rfc9309", OnUnreachable::Rfc9309), ("google", OnUnreachable::Google)];
+    Ok(RobotsPolicy {
+        dialect: one_of("[robots] dialect", typed.dialect.as_deref(), &dialects)?,
+        on_unreachable: one_of("[robots] on_unreachable", typed.on_unreachable.as_deref(), &readings)?,
+        strict_4xx,
+    })
+}
+
+fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -> Result<FetchConfig, ConfigError> {
+    let mut config = FetchConfig::new(identity.user_agent());
+    config.allow_addresses = own;
+    config.resolve = resolve_map(file.fetch.resolve.as_ref())?;
+    if let Some(size) = file.fetch.max_body {
+        config.limits.max_body = size.0;
+    }
+    for path in file.fetch.roots.as_deref().unwrap_or_default() {
+        config.extra_roots_pem.push(read_roots(path)?);
+    }
+    Ok(config)
+}
+
+fn read_roots(path: &PathBuf) -> Result<Vec<u8>, ConfigError> {
+    std::fs::read(path).map_err(|e| ConfigError::new(format!("{}: {e}", path.display())).at("[fetch] roots"))
+}
+
+fn resolve_map(typed: Option<&BTreeMap<String, String>>) -> Result<BTreeMap<String, Vec<IpAddr>>, ConfigError> {
+    let mut map = BTreeMap::new();
+    for (host, address) in typed.into_iter().flatten() {
+        let wrong = |what: String| ConfigError::new(what).at("[fetch] resolve").hint("write \"a.test\" = \"127.0.0.1\"");
+        let address: IpAddr = address.parse().map_err(|_| wrong(format!("{address:?} is no address")))?;
+        let name = CrawlUrl::parse(&format!("http://{host}/")).map_err(|e| wrong(format!("{host:?}: {e}")))?;
+        map.entry(name.origin().host().to_owned()).or_insert_with(Vec::new).push(address);
+    }
+    Ok(map)
+}
+
+fn refuse_public(networks: &[Network]) -> Result<(), ConfigError> {
+    match networks.iter().find(|network| AddressGuard::is_public_range(network)) {
+        None => Ok(()),
+        Some(public) => Err(ConfigError::new(format!("{public} holds public addresses"))
+            .at("[fetch] allow_addresses")
+            .hint("only loopback, private and other non-public ranges can be allowed; public ones need no permission")),
+    }
+}
+
+fn archive(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> {
+    let typed = &file.archive;
+    let level = typed.level.unwrap_or(3);
+    if !(1..=9).contains(&level) {
+        return Err(ConfigError::new(format!("{level} is no gzip level")).at("[archive] level").hint("1 to 9"));
+    }
+    let rollover = typed.rollover.map_or(1_000_000_000, |size| size.0);
+    let stores = [("memory", ())];
+    one_of("[frontier] store", Some(file.frontier.store.as_deref().unwrap_or("memory")), &stores)?;
+    let warc = typed.warc.unwrap_or(true).then_some(WarcSettings { level, rollover });
+    Ok(ArchiveConfig { warc, min_free: typed.min_free.map_or(2_000_000_000, |size| size.0) })
+}
+
+fn rate(place: &str, typed: Option<&str>) -> Result<Option<Rate>, ConfigError> {
+    match typed {
+        None | Some("off") => Ok(None),
+        Some(text) => text.parse().map(Some).map_err(|e| ConfigError::new(e).at(place)),
+    }
+}
+
+fn at_least_one(place: &str, typed: Option<u32>, default: u32) -> Result<u32, ConfigError> {
+    match typed.unwrap_or(default) {
+        0 => Err(ConfigError::new("0 would never send anything").at(place).hint("1 or more")),
+        some => Ok(some),
+    }
+}
+
+fn networks(place: &str, typed: Option<&[String]>) -> Result<Vec<Network>, ConfigError> {
+    list(place, typed)
+}
+
+fn list<T: FromStr>(place: &str, typed: Option<&[String]>) -> Result<Vec<T>, ConfigError>
+where
+    T::Err: Display,
+{
+    typed.unwrap_or_default().iter().map(|text| text.parse().map_err(|e| ConfigError::new(e).at(place))).collect()
+}
+
+/// The value of a named choice; the first is the default. The nearest name is offered for an unknown one.
+fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str, T)]) -> Result<T, ConfigError> {
+    let wanted = typed.or_else(|| choices.first().map(|(name, _)| *name)).unwrap_or_default();
+    if let Some((_, value)) = choices.iter().find(|(name, _)| *name == wanted) {
+        return Ok(*value);
+    }
+    let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+    let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(a, wanted).total_cmp(&strsim::jaro_winkler(b, wanted)));
+    let hint = nearest.map_or_else(String::new, |name| format!("did you mean {name:?}? known: {}", names.join(", ")));
+    Err(ConfigError::new(format!("unknown value {wanted:?}")).at(place).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"https://example.com/bot\"\n[crawl]\nseeds = [\"https://a.test/\"]\n";
+
+    fn resolve(more: &str) -> Result<CrawlConfig, ConfigError> {
+        let mut file = ConfigFile::parse(GOOD, None).unwrap();
+        file.overlay(ConfigFile::parse(more, None).unwrap());
+        CrawlConfig::resolve(file)
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_design() {
+        let config = resolve("").unwrap();
+        assert_eq!(config.politeness, Politeness::default());
+        assert_eq!(config.limits.linger, Duration::from_secs(900));
+        assert_eq!(config.identity.purposes(), [Declared::Judged(Purpose::Search)]);
+        assert_eq!(config.archive.warc, Some(WarcSettings { level: 3, rollover: 1_000_000_000 }));
+        assert!(config.notes.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused_at_its_key() {
+        let rows = [
+            ("[crawl]\nseeds = [\"ftp://a.test/\"]", "seed:"),
+            ("[crawl]\nseeds = [\"a.test\"]", "seed:"),
+            ("[crawl]\nseeds = []", "[crawl] seeds"),
+            ("[crawl]\nscope = \"orgins\"", "[crawl] scope"),
+            ("[crawl]\nrevisit = \"daily\"", "[crawl] revisit"),
+            ("[agent]\ncontact = \"\"", "[agent]"),
+            ("[agent]\nname = \"Googlebot/2.1\"", "[agent]"),
+            ("[agent]\npurposes = [\"training\"]", "[agent] purposes"),
+            ("[fetch]\nallow_addresses = [\"0.0.0.0/0\"]", "[fetch] allow_addresses"),
+            ("[fetch]\nallow_addresses = [\"8.8.8.8\"]", "[fetch] allow_addresses"),
+            ("[fetch]\nresolve = { \"a.test\" = \"x\" }", "[fetch] resolve"),
+            ("[fetch]\nroots = [\"/no/such/file.pem\"]", "[fetch] roots"),
+            ("[politeness]\ntotal = 0", "[politeness] total"),
+            ("[politeness]\nmax_rate = \"fast\"", "[politeness] max_rate"),
+            ("[robots]\nstrict_4xx = [429]", "[robots] strict_4xx"),
+            ("[robots]\ndialect = \"bing\"", "[robots] dialect"),
+            ("[archive]\nlevel = 0", "[archive] level"),
+            ("[frontier]\nstore = \"disc\"", "[frontier] store"),
+        ];
+        for (text, place) in rows {
+            let error = resolve(text).unwrap_err();
+            assert!(error.to_string().starts_with(place), "{text}: {error}");
+        }
+        assert_eq!(resolve("[crawl]\nscope = \"orgins\"").unwrap_err().advice().map(|h| h.contains("\"origins\"")), Some(true));
+    }
+
+    #[test]
+    fn raised_floors_are_said() {
+        let config = resolve("[politeness]\ndelay = \"0s\"\naddress_gap = \"1ms\"").unwrap();
+        assert_eq!(config.notes.len(), 2);
+        assert_eq!(config.politeness.address_limits, AddressLimits::Everywhere);
+    }
+}

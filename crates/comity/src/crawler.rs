@@ -1,0 +1,204 @@
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
+use comity_frontier::{Frontier, Local, SchedulerConfig};
+use comity_gate::{Gate, GateConfig};
+use comity_policy::{Clock, Random};
+use comity_url::{CrawlUrl, KeyHasher, TrapLimits};
+use tokio::sync::{Notify, watch};
+
+use crate::config::{ConfigFile, CrawlConfig, Span};
+use crate::engine::{Engine, Handlers, Shared, Tally};
+use crate::keep::Keeper;
+use crate::{Error, Page, Progress, StopHandle, Summary, archive};
+
+/// A crawl that is ready to run.
+#[derive(Debug)]
+pub struct Crawler {
+    engine: Engine,
+    seeds: Vec<CrawlUrl>,
+    notes: Vec<String>,
+    stop: StopHandle,
+    progress: watch::Receiver<Progress>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Builds a [`Crawler`]. Every setting has the default of the configuration file's key of the same name.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct CrawlerBuilder {
+    file: ConfigFile,
+    dir: Option<PathBuf>,
+    handlers: Handlers,
+    parts: Parts,
+}
+
+/// The outside world, replaceable for tests and simulation.
+#[derive(Debug, Default)]
+struct Parts {
+    net: Option<Arc<dyn Net>>,
+    clock: Option<Arc<dyn Clock>>,
+    random: Option<Arc<dyn Random>>,
+}
+
+impl Crawler {
+    /// A crawler by the given name (`"MyBot/1.0"`) and contact (a URL or e-mail address): sites must be able to tell
+    /// who asks and to reach you.
+    pub fn builder(name: &str, contact: &str) -> CrawlerBuilder {
+        let mut builder = CrawlerBuilder::default();
+        builder.file.agent.name = Some(name.to_owned());
+        builder.file.agent.contact = Some(contact.to_owned());
+        builder
+    }
+
+    /// A crawler by a configuration, layers already laid over each other.
+    pub fn from_config(file: ConfigFile) -> CrawlerBuilder {
+        CrawlerBuilder { file, ..CrawlerBuilder::default() }
+    }
+
+    /// Runs the crawl to its end.
+    ///
+    /// Cancel-safe in this sense: dropped at any point, nothing more is sent, and the files written so far are whole.
+    ///
+    /// # Errors
+    /// When the archive or the frontier cannot be written. Sites' faults are outcomes, never errors.
+    pub async fn run(self) -> Result<Summary, Error> {
+        let mut summary = self.engine.run(&self.seeds).await?;
+        summary.notes = self.notes;
+        Ok(summary)
+    }
+
+    /// Asks the crawl to end, from anywhere.
+    #[must_use]
+    pub fn stop_handle(&self) -> StopHandle {
+        self.stop.clone()
+    }
+
+    /// Watches the crawl.
+    #[must_use]
+    pub fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.clone()
+    }
+
+    /// The crawl's clock: instants of [`Progress`] are its.
+    #[must_use]
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
+    }
+}
+
+impl CrawlerBuilder {
+    /// Adds a seed: an absolute http or https URL.
+    pub fn seed(mut self, url: &str) -> Self {
+        self.file.crawl.seeds.get_or_insert_default().push(url.to_owned());
+        self
+    }
+
+    /// Stops after so many pages.
+    pub const fn max_pages(mut self, pages: u64) -> Self {
+        self.file.crawl.max_pages = Some(pages);
+        self
+    }
+
+    /// Sets the own floor between two requests to an origin. Under 200 ms it holds only on allowed networks.
+    pub const fn delay(mut self, delay: std::time::Duration) -> Self {
+        self.file.politeness.delay = Some(Span(delay));
+        self
+    }
+
+    /// Lets the crawl connect to a non-public network: `"127.0.0.0/8"`.
+    pub fn allow_addresses(mut self, network: &str) -> Self {
+        self.file.fetch.allow_addresses.get_or_insert_default().push(network.to_owned());
+        self
+    }
+
+    /// Changes any key of the configuration.
+    pub fn configure(mut self, change: impl FnOnce(&mut ConfigFile)) -> Self {
+        change(&mut self.file);
+        self
+    }
+
+    /// Keeps records, WARC files and evidence in this directory; without it nothing is kept.
+    pub fn dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Is told of every page: an answer to a judged request that is no redirect. Runs on the crawl's own threads: hand
+    /// long work to somebody else.
+    pub fn on_page(mut self, handler: impl Fn(&Page<'_>) + Send + Sync + 'static) -> Self {
+        self.handlers.on_page = Some(Arc::new(handler));
+        self
+    }
+
+    /// Sends through this network instead of the machine's.
+    pub fn net(mut self, net: Arc<dyn Net>) -> Self {
+        self.parts.net = Some(net);
+        self
+    }
+
+    /// Reads this clock instead of the machine's.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.parts.clock = Some(clock);
+        self
+    }
+
+    /// Draws jitter from here.
+    pub fn random(mut self, random: Arc<dyn Random>) -> Self {
+        self.parts.random = Some(random);
+        self
+    }
+
+    /// Checks everything and opens the crawl directory; nothing is sent yet.
+    ///
+    /// # Errors
+    /// A setting that cannot be used, or a directory that holds something else already.
+    pub fn build(self) -> Result<Crawler, Error> {
+        let Self { file, dir, handlers, parts } = self;
+        let config = CrawlConfig::resolve(file)?;
+        let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
+        let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
+        let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
+        let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
+        let opened = dir.map(|dir| archive::open(&dir, &config, &clock)).transpose()?;
+        let keeper = Keeper::new(opened, clock.clone());
+        let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper));
+        let shared = Shared {
+            frontier: frontier(&config),
+            hasher: KeyHasher::new(archive::fresh_key()?),
+            keeper,
+            gate,
+            fetcher,
+            clock: clock.clone(),
+            identity: config.identity.clone(),
+            limits: config.limits.clone(),
+            traps: TrapLimits::default(),
+            per_origin: config.politeness.per_origin,
+            scope: Mutex::new(config.scope),
+            tally: Mutex::new(Tally::default()),
+            handlers,
+            poke: Notify::new(),
+        };
+        let (stop, stopped) = StopHandle::new();
+        let (published, progress) = watch::channel(Progress::default());
+        let engine = Engine::new(Arc::new(shared), config.politeness.total, stopped, published);
+        Ok(Crawler { engine, seeds: config.seeds, notes: config.notes, stop, progress, clock })
+    }
+}
+
+fn gate_config(config: &CrawlConfig, keeper: &Keeper) -> GateConfig {
+    GateConfig {
+        politeness: config.politeness.clone(),
+        robots: config.robots.clone(),
+        max_rate: config.max_rate,
+        max_rate_domain: config.max_rate_domain,
+        recorder: Arc::new(keeper.clone()),
+        ..GateConfig::new(config.identity.clone())
+    }
+}
+
+fn frontier(config: &CrawlConfig) -> Arc<dyn Frontier> {
+    let settings = SchedulerConfig { per_origin: config.politeness.per_origin, ..SchedulerConfig::default() };
+    Arc::new(Local::in_memory(settings))
+}

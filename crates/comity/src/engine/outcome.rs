@@ -1,0 +1,54 @@
+use comity_policy::{Capture, Outcome, Reason};
+use comity_url::CrawlUrl;
+
+/// What to do with a URL after its exchange.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// It is done: a page, of whatever status.
+    Done,
+    /// It points elsewhere.
+    Redirect(CrawlUrl),
+    /// It points to something that is no http(s) URL, or nowhere.
+    DeadRedirect,
+    /// Nothing was sent: it comes again in its turn, the attempt does not count.
+    NotSent(Reason),
+    /// It failed in a way that may pass.
+    Retry(Reason),
+    /// It failed, and trying again would not help.
+    GiveUp(Reason),
+}
+
+/// Retries per URL (design §7): never immediate, since each waits for the origin's back-off.
+pub(super) const RETRIES: u32 = 2;
+
+/// Reads an exchange; `attempt` counts earlier tries of this URL.
+pub(super) fn next(capture: &Capture, outcome: Outcome, sent: bool, attempt: u32) -> Next {
+    match outcome {
+        Outcome::Failed(reason) => failed(reason, sent, attempt),
+        Outcome::Answered { status: 301 | 302 | 303 | 307 | 308, .. } => redirect(capture),
+        Outcome::Answered { status: 429 | 500 | 502 | 503 | 504, .. } if attempt < RETRIES => {
+            Next::Retry(Reason::RateBackoff)
+        }
+        Outcome::Answered { .. } => match capture.fault {
+            // The answer was cut by the network, not by a limit of ours: a second try may bring the rest.
+            Some(reason @ (Reason::FetchReset | Reason::FetchTimeoutIdle)) if attempt < RETRIES => Next::Retry(reason),
+            _ => Next::Done,
+        },
+    }
+}
+
+fn failed(reason: Reason, sent: bool, attempt: u32) -> Next {
+    match reason {
+        Reason::PermitStale | Reason::RateAddress | Reason::ConcAddress if !sent => Next::NotSent(reason),
+        Reason::FetchHeaders | Reason::FetchProtocol | Reason::FetchTls => Next::GiveUp(reason),
+        _ if attempt < RETRIES => Next::Retry(reason),
+        _ => Next::GiveUp(reason),
+    }
+}
+
+fn redirect(capture: &Capture) -> Next {
+    match capture.field("location").map(|location| capture.url.join(location)) {
+        Some(Ok(target)) => Next::Redirect(target),
+        _ => Next::DeadRedirect,
+    }
+}

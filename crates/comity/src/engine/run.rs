@@ -1,0 +1,290 @@
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use comity_frontier::{LeaseId, Leased, Offer, Offered, Settlement, TurnNews};
+use comity_gate::RobotsNews;
+use comity_policy::{Instant, Reason};
+use comity_url::{CrawlUrl, Origin};
+use tokio::sync::watch;
+use tokio::task::{Id, JoinError, JoinSet};
+
+use super::Shared;
+use crate::summary::End;
+use crate::{Error, Progress, Stop, Summary};
+
+/// Refused URLs and robots.txt flights that may be under way beside the visits, per place of the total concurrency.
+const BESIDE: usize = 4;
+
+/// The loop. It owns the tasks and the end of the crawl; everything else belongs to somebody else.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    shared: Arc<Shared>,
+    total: usize,
+    started: Instant,
+    tasks: JoinSet<Result<(), Error>>,
+    /// Which lease a task works on: should the task panic, the lease goes back.
+    leases: HashMap<Id, Work>,
+    visits: usize,
+    robots_waiting: VecDeque<Origin>,
+    stop: watch::Receiver<Stop>,
+    progress: watch::Sender<Progress>,
+    published: Option<Instant>,
+}
+
+/// What a task works on.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Visit(LeaseId),
+    Refusal(LeaseId),
+}
+
+/// What the loop does next.
+enum Turnout {
+    /// Look for work again.
+    Again,
+    /// The crawl is over.
+    End(End),
+}
+
+impl Engine {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        total: u32,
+        stop: watch::Receiver<Stop>,
+        progress: watch::Sender<Progress>,
+    ) -> Self {
+        Self {
+            started: shared.clock.now(),
+            total: usize::try_from(total).unwrap_or(usize::MAX).max(1),
+            tasks: JoinSet::new(),
+            leases: HashMap::new(),
+            visits: 0,
+            robots_waiting: VecDeque::new(),
+            shared,
+            stop,
+            progress,
+            published: None,
+        }
+    }
+
+    /// Runs the crawl to its end.
+    pub(crate) async fn run(mut self, seeds: &[CrawlUrl]) -> Result<Summary, Error> {
+        let outcome = self.crawl(seeds).await;
+        self.shared.gate.shutdown();
+        self.tasks.shutdown().await;
+        let closed = self.shared.keeper.close().await;
+        let end = outcome?;
+        self.summary(end, closed?).await
+    }
+
+    async fn crawl(&mut self, seeds: &[CrawlUrl]) -> Result<End, Error> {
+        self.offer_seeds(seeds).await?;
+        loop {
+            let wake_at = self.dispatch().await?;
+            self.publish().await?;
+            match self.wait(wake_at).await? {
+                Turnout::Again => {}
+                Turnout::End(end) => return Ok(end),
+            }
+        }
+    }
+
+    async fn offer_seeds(&self, seeds: &[CrawlUrl]) -> Result<(), Error> {
+        let mut offers = Vec::new();
+        for url in seeds {
+            self.shared.scope().add_seed(url);
+            offers.push(Offer::seed(url.clone(), self.shared.hasher.key(url)));
+        }
+        for offered in self.shared.frontier.offer(offers).await? {
+            if let Offered::Refused(reason) = offered {
+                self.shared.tally().refused(reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Leases what may be leased now and starts a task for each; says when to look again.
+    async fn dispatch(&mut self) -> Result<Option<Instant>, Error> {
+        self.start_robots();
+        let places = self.places();
+        if places == 0 || *self.stop.borrow() != Stop::Run || self.limit().is_some() {
+            return Ok(None);
+        }
+        let shared = self.shared.clone();
+        let leased = shared.frontier.lease(places, &shared.gate, shared.clock.now()).await?;
+        let Leased { leases, refused, needs_robots, wake_at } = leased;
+        for lease in leases {
+            let id = lease.id;
+            let task = self.tasks.spawn(shared.clone().visit(lease));
+            self.leases.insert(task.id(), Work::Visit(id));
+            self.visits += 1;
+        }
+        for refused in refused {
+            let id = refused.id;
+            let task = self.tasks.spawn(shared.clone().refuse(refused));
+            self.leases.insert(task.id(), Work::Refusal(id));
+        }
+        self.robots_waiting.extend(needs_robots);
+        self.start_robots();
+        Ok(wake_at)
+    }
+
+    /// Starts robots.txt flights, bounded beside the visits.
+    fn start_robots(&mut self) {
+        while *self.stop.borrow() == Stop::Run && self.tasks.len() < self.total.saturating_mul(BESIDE) {
+            let Some(origin) = self.robots_waiting.pop_front() else { return };
+            self.tasks.spawn(self.shared.clone().ask_robots(origin));
+        }
+    }
+
+    /// How many visits may start: free places, and never more than the page limit leaves.
+    fn places(&self) -> usize {
+        let free = self.total.saturating_sub(self.visits);
+        let beside = self.total.saturating_mul(BESIDE).saturating_sub(self.tasks.len());
+        let pages = self.shared.tally().summary.pages();
+        let left = self.shared.limits.max_pages.map_or(usize::MAX, |most| {
+            usize::try_from(most.saturating_sub(pages)).unwrap_or(usize::MAX).saturating_sub(self.visits)
+        });
+        free.min(beside).min(left)
+    }
+
+    /// The limit that is reached, by its key.
+    fn limit(&self) -> Option<&'static str> {
+        let limits = &self.shared.limits;
+        let tally = self.shared.tally();
+        let pages = limits.max_pages.is_some_and(|most| tally.summary.pages() >= most);
+        let bytes = limits.max_bytes.is_some_and(|most| tally.summary.bytes >= most);
+        let time = limits.max_duration.is_some_and(|most| self.elapsed() >= most);
+        [("max_pages", pages), ("max_bytes", bytes), ("max_duration", time)].iter().find(|(_, hit)| *hit).map(|(key, _)| *key)
+    }
+
+    /// Waits for the next thing to happen, or finds that nothing will.
+    async fn wait(&mut self, wake_at: Option<Instant>) -> Result<Turnout, Error> {
+        let stop = *self.stop.borrow_and_update();
+        let limit = self.limit();
+        if stop == Stop::Now {
+            return Ok(Turnout::End(End::Stopped));
+        }
+        if self.tasks.is_empty() {
+            if stop == Stop::Drain {
+                return Ok(Turnout::End(End::Stopped));
+            }
+            if let Some(key) = limit {
+                return Ok(Turnout::End(End::Limit(key)));
+            }
+            if !self.is_due_soon(wake_at) {
+                return Ok(Turnout::End(End::Finished));
+            }
+        }
+        let until_wake = wake_at.map(|at| at.since(self.shared.clock.now()));
+        let until_limit = self.shared.limits.max_duration.map(|most| most.saturating_sub(self.elapsed()));
+        let nap = [until_wake, until_limit.filter(|_| limit.is_none()), Some(LONGEST_NAP)];
+        let nap = nap.into_iter().flatten().min().unwrap_or(LONGEST_NAP).max(Duration::from_micros(100));
+        tokio::select! {
+            biased;
+            // A handle is kept by the crawler itself, so the channel stays open.
+            Ok(()) = self.stop.changed() => self.shared.gate.shutdown(),
+            Some(ended) = self.tasks.join_next_with_id() => self.ended(ended).await?,
+            () = self.shared.poke.notified() => {}
+            () = tokio::time::sleep(nap) => {}
+        }
+        Ok(Turnout::Again)
+    }
+
+    fn is_due_soon(&self, wake_at: Option<Instant>) -> bool {
+        wake_at.is_some_and(|at| at.since(self.shared.clock.now()) <= self.shared.limits.linger)
+    }
+
+    /// Takes in a finished task; a panicked one gives its URL back and ends nothing else.
+    async fn ended(&mut self, ended: Result<(Id, Result<(), Error>), JoinError>) -> Result<(), Error> {
+        let (id, outcome) = match ended {
+            Ok((id, outcome)) => (id, outcome),
+            Err(error) => (error.id(), Err(Error::internal(format!("a visit failed inside: {error}")))),
+        };
+        let work = self.leases.remove(&id);
+        if let Some(Work::Visit(_)) = work {
+            self.visits -= 1;
+        }
+        match (outcome, work) {
+            (Err(error), Some(Work::Visit(lease) | Work::Refusal(lease))) if !error.is_storage() => {
+                tracing::error!(%error, "visit given back");
+                self.give_back(lease).await
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
+    async fn give_back(&self, lease: LeaseId) -> Result<(), Error> {
+        let now = self.shared.clock.now();
+        let later = now.after(Duration::from_secs(5));
+        let turn = comity_policy::Turn {
+            ready: comity_policy::Ready { at: later, clock: Reason::RateBackoff },
+            overlap: comity_policy::Overlap::AfterHead,
+        };
+        let retry = Settlement::Retry { lease, pace: comity_policy::OriginPace::default(), turn, not_before: later };
+        self.shared.frontier.settle(vec![retry], now).await?;
+        Ok(())
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.shared.clock.now().since(self.started)
+    }
+
+    /// Publishes progress, ten times a second at most.
+    async fn publish(&mut self) -> Result<(), Error> {
+        let now = self.shared.clock.now();
+        let fresh = self.published.is_some_and(|at| now.since(at) < Duration::from_millis(100));
+        if self.progress.is_closed() || fresh {
+            return Ok(());
+        }
+        self.published = Some(now);
+        let stats = self.shared.frontier.stats(now).await?;
+        let summary = self.shared.tally().summary.clone();
+        self.progress.send_replace(Progress {
+            pages: summary.pages(),
+            refused: summary.refusals(),
+            failed: summary.failed.values().sum(),
+            bytes: summary.bytes,
+            queued: stats.queued,
+            in_flight: self.visits,
+            origins: stats.origins,
+            waiting: stats.waiting,
+            elapsed: self.elapsed(),
+            at: now,
+        });
+        Ok(())
+    }
+
+    async fn summary(&self, end: End, files: Vec<std::path::PathBuf>) -> Result<Summary, Error> {
+        let now = self.shared.clock.now();
+        let stats = self.shared.frontier.stats(now).await?;
+        let mut summary = self.shared.tally().summary.clone();
+        summary.origins = stats.origins;
+        summary.left = stats.queued + stats.leased;
+        summary.waiting = stats.waiting;
+        summary.elapsed = self.elapsed();
+        summary.files = files;
+        summary.end = end;
+        summary.now = now;
+        Ok(summary)
+    }
+}
+
+/// The loop looks at limits and progress at least this often.
+const LONGEST_NAP: Duration = Duration::from_secs(60);
+
+impl Shared {
+    /// One robots.txt flight of the gate's, and its news to the frontier.
+    async fn ask_robots(self: Arc<Self>, origin: Origin) -> Result<(), Error> {
+        let RobotsNews { turn, hold, .. } = self.gate.robots(&origin).await;
+        let now = self.clock.now();
+        let news = match hold {
+            Some(hold) => TurnNews::Hold { until: hold.wait.map(|wait| now.after(wait)), reason: hold.reason },
+            None => TurnNews::RobotsReady { turn },
+        };
+        self.tally().waited(&turn, now);
+        self.frontier.turn(origin, news, now).await?;
+        Ok(())
+    }
+}

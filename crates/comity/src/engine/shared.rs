@@ -1,0 +1,55 @@
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use comity_fetch::Fetcher;
+use comity_frontier::Frontier;
+use comity_gate::Gate;
+use comity_policy::{Clock, Identity};
+use comity_url::{KeyHasher, Scope, TrapLimits};
+use tokio::sync::Notify;
+
+use crate::config::CrawlLimits;
+use crate::keep::Keeper;
+use crate::{Page, Tally};
+
+/// What every visit of a crawl shares.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) gate: Gate,
+    pub(crate) fetcher: Fetcher,
+    pub(crate) frontier: Arc<dyn Frontier>,
+    pub(crate) keeper: Keeper,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) identity: Identity,
+    pub(crate) limits: CrawlLimits,
+    pub(crate) traps: TrapLimits,
+    pub(crate) hasher: KeyHasher,
+    pub(crate) per_origin: u32,
+    pub(crate) scope: Mutex<Scope>,
+    pub(crate) tally: Mutex<Tally>,
+    pub(crate) handlers: Handlers,
+    /// Wakes the loop when something became leasable outside its own doing.
+    pub(crate) poke: Notify,
+}
+
+/// What the crawler's author wants to be told.
+#[derive(Clone, Default)]
+pub(crate) struct Handlers {
+    pub(crate) on_page: Option<Arc<dyn Fn(&Page<'_>) + Send + Sync>>,
+}
+
+impl Shared {
+    pub(crate) fn scope(&self) -> MutexGuard<'_, Scope> {
+        self.scope.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Handlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handlers").field("on_page", &self.on_page.is_some()).finish()
+    }
+}

@@ -1,0 +1,41 @@
+use comity_extract::{PageLimits, PageReader};
+use comity_fetch::{ResponseHead, Sink, Want};
+use comity_url::CrawlUrl;
+use tokio::sync::oneshot;
+
+/// Where the decoded body of a page goes: into the link reader, and to the handler if there is one.
+pub(super) struct PageSink {
+    url: CrawlUrl,
+    pub(super) reader: Option<PageReader>,
+    pub(super) body: Option<Vec<u8>>,
+    head: Option<oneshot::Sender<()>>,
+}
+
+impl PageSink {
+    /// `keep_body` for handlers; `head` is told the moment the response head is complete.
+    pub(super) fn new(url: CrawlUrl, keep_body: bool, head: oneshot::Sender<()>) -> Self {
+        Self { url, reader: None, body: keep_body.then(Vec::new), head: Some(head) }
+    }
+}
+
+impl Sink for PageSink {
+    fn head(&mut self, head: &ResponseHead<'_>) -> Want {
+        if let Some(sender) = self.head.take() {
+            // Nobody listens when the origin may have one request at a time only.
+            let _ = sender.send(());
+        }
+        if (200..300).contains(&head.status) {
+            self.reader = Some(PageReader::new(&self.url, head.content_type(), PageLimits::default()));
+        }
+        Want::Body
+    }
+
+    fn chunk(&mut self, decoded: &[u8]) {
+        if let Some(reader) = &mut self.reader {
+            reader.push(decoded);
+        }
+        if let Some(body) = &mut self.body {
+            body.extend_from_slice(decoded);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+use std::sync::Arc;
+
+use comity_extract::Page as Extracted;
+use comity_fetch::{Fetched, Refused};
+use comity_frontier::{Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Settled, Settlement};
+use comity_gate::Admission;
+use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Turn};
+use tokio::sync::oneshot;
+
+use super::Shared;
+use super::outcome::{Next, next};
+use super::sink::PageSink;
+use crate::keep::Trip;
+use crate::{Error, Page};
+
+/// What is known of an origin after a visit: its pace, and when it may be asked next.
+type Paced = (OriginPace, Turn);
+
+impl Shared {
+    /// One leased URL: admitted, fetched, recorded, settled. In this order, so that a URL leaves the queue only after
+    /// its record was written, and together with its links (invariant 9).
+    pub(crate) async fn visit(self: Arc<Self>, lease: Lease) -> Result<(), Error> {
+        let (id, deadline, pace) = (lease.id, lease.deadline, lease.pace);
+        let trip = Trip::of(&lease);
+        let decision = lease.allowance.decision().clone();
+        let settlement = match self.gate.admit(lease.allowance, pace).await {
+            Admission::Wait(turn) => self.snooze(id, &trip, turn),
+            Admission::Refuse(refused) => self.unconnectable(id, &trip, decision, refused).await?,
+            Admission::Permit(permit) => self.exchange(id, &trip, decision, permit.until(deadline)).await?,
+        };
+        self.settle(settlement).await
+    }
+
+    /// A URL that its judge refused: recorded, then out of the queue.
+    pub(crate) async fn refuse(self: Arc<Self>, refused: RefusedLease) -> Result<(), Error> {
+        let trip = Trip::of_refused(&refused);
+        let decision = refused.refusal.decision().clone();
+        let reason = refused.refusal.reason();
+        self.keeper.not_fetched(&trip, &decision, reason, None).await?;
+        self.tally().refused(reason);
+        self.settle(Settlement::Refused { lease: refused.id }).await
+    }
+
+    async fn exchange(
+        &self,
+        id: LeaseId,
+        trip: &Trip,
+        decision: Arc<Decision>,
+        permit: Permit,
+    ) -> Result<Settlement, Error> {
+        let (head, arrived) = oneshot::channel();
+        let mut sink = PageSink::new(trip.url.clone(), self.handlers.on_page.is_some(), head);
+        let fetched = self.fetch(id, permit, &mut sink, arrived).await?;
+        let Fetched { capture, receipt, outcome } = fetched;
+        let sent = receipt.as_ref().is_some_and(|receipt| receipt.sent().is_some());
+        let paced = match receipt {
+            Some(receipt) => self.gate.settle(receipt, outcome),
+            None => self.paced(trip),
+        };
+        self.tally().waited(&paced.1, self.clock.now());
+        let next = next(&capture, outcome, sent, trip.attempt - 1);
+        if let Next::NotSent(reason) = next {
+            tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
+            return Ok(self.snooze(id, trip, paced.1));
+        }
+        let extracted = sink.reader.take().map(comity_extract::PageReader::finish);
+        let follow = self.may_follow(&capture, extracted.as_ref());
+        let offers = self.read(trip, &next, extracted.as_ref(), follow);
+        self.tally().summary.bytes += capture.body.len();
+        self.tell_handler(trip, &capture, &decision, extracted.as_ref(), sink.body.as_deref(), &next);
+        let fate = Fate::of(&next, outcome);
+        self.keeper.fetched(trip, capture, decision).await?;
+        self.count(&fate, &next);
+        Ok(self.settlement(id, fate, offers, paced))
+    }
+
+    /// Fetches; where bodies may overlap, the origin's turn is given on as soon as the head is here.
+    async fn fetch(
+        &self,
+        id: LeaseId,
+        permit: Permit,
+        sink: &mut PageSink,
+        arrived: oneshot::Receiver<()>,
+    ) -> Result<Fetched, Error> {
+        let origin = permit.url().origin().clone();
+        let fetching = self.fetcher.fetch(permit, sink);
+        if self.per_origin <= 1 {
+            return Ok(fetching.await);
+        }
+        let renewing = async {
+            if arrived.await.is_ok() {
+                let turn = self.gate.turn(&origin);
+                let renewed = self.frontier.renew(id, Renewal::head_arrived(turn), self.clock.now()).await?;
+                tracing::trace!(?renewed, %origin, "head arrived");
+                self.poke.notify_one();
+            }
+            Ok::<(), Error>(())
+        };
+        let (fetched, renewed) = tokio::join!(fetching, renewing);
+        renewed?;
+        Ok(fetched)
+    }
+
+    /// What a page or redirect adds to the frontier.
+    fn read(&self, trip: &Trip, next: &Next, page: Option<&Extracted>, follow: bool) -> Vec<Offer> {
+        match next {
+            Next::Redirect(target) => match self.redirect_offer(trip, target.clone()) {
+                Ok(offer) => vec![offer],
+                Err(reason) => {
+                    self.tally().link_left(reason);
+                    Vec::new()
+                }
+            },
+            Next::Done => {
+                let links = page.map(|page| page.links.as_slice()).unwrap_or_default();
+                self.offers(trip, links, follow)
+            }
+            Next::DeadRedirect | Next::Retry(_) | Next::GiveUp(_) | Next::NotSent(_) => Vec::new(),
+        }
+    }
+
+    fn tell_handler(
+        &self,
+        trip: &Trip,
+        capture: &comity_policy::Capture,
+        decision: &Arc<Decision>,
+        extracted: Option<&Extracted>,
+        body: Option<&[u8]>,
+        next: &Next,
+    ) {
+        if let (Some(handler), Next::Done) = (&self.handlers.on_page, next) {
+            let body = body.unwrap_or_default();
+            handler(&Page { capture, decision, extracted, body, depth: trip.depth, via: trip.via.as_ref() });
+        }
+    }
+
+    async fn unconnectable(
+        &self,
+        id: LeaseId,
+        trip: &Trip,
+        decision: Arc<Decision>,
+        refused: Refused,
+    ) -> Result<Settlement, Error> {
+        let paced = self.paced(trip);
+        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= super::outcome::RETRIES {
+            self.tally().summary.retries += 1;
+            let not_before = self.clock.now().after(self.gate.politeness().delay * trip.attempt * 4);
+            return Ok(Settlement::Retry { lease: id, pace: paced.0, turn: paced.1, not_before });
+        }
+        self.keeper.not_fetched(trip, &decision, refused.reason, Some(refused.detail)).await?;
+        self.tally().refused(refused.reason);
+        Ok(Settlement::Refused { lease: id })
+    }
+
+    fn snooze(&self, id: LeaseId, trip: &Trip, turn: Turn) -> Settlement {
+        self.tally().waited(&turn, self.clock.now());
+        let pace = self.gate.pace(trip.url.origin());
+        Settlement::Snooze { lease: id, pace, turn, until: turn.ready.at, reason: turn.ready.clock }
+    }
+
+    fn settlement(&self, lease: LeaseId, fate: Fate, links: Vec<Offer>, (pace, turn): Paced) -> Settlement {
+        match fate {
+            Fate::Done(_) => Settlement::Done { lease, links, pace, turn },
+            Fate::Retry => Settlement::Retry { lease, pace, turn, not_before: turn.ready.at.max(self.later()) },
+            Fate::Failed(_) => Settlement::Failed { lease, pace, turn },
+        }
+    }
+
+    /// A retry is never immediate (design §7), also where the origin has no back-off.
+    fn later(&self) -> Instant {
+        self.clock.now().after(comity_policy::Politeness::BACKOFF_BASE)
+    }
+
+    fn count(&self, fate: &Fate, next: &Next) {
+        let mut tally = self.tally();
+        match (fate, next) {
+            (Fate::Done(_), Next::Redirect(_) | Next::DeadRedirect) => tally.summary.redirects += 1,
+            (Fate::Done(status), _) => tally.fetched(*status),
+            (Fate::Retry, _) => tally.summary.retries += 1,
+            (Fate::Failed(reason), _) => tally.failed(*reason),
+        }
+    }
+
+    fn paced(&self, trip: &Trip) -> Paced {
+        (self.gate.pace(trip.url.origin()), self.gate.turn(trip.url.origin()))
+    }
+
+    async fn settle(&self, settlement: Settlement) -> Result<(), Error> {
+        for settled in self.frontier.settle(vec![settlement], self.clock.now()).await? {
+            let Settled::Applied { links } = settled else { continue };
+            for offered in links {
+                if let Offered::Refused(reason) = offered {
+                    self.tally().link_left(reason);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a URL goes after its exchange.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Done(u16),
+    Retry,
+    Failed(Reason),
+}
+
+impl Fate {
+    const fn of(next: &Next, outcome: Outcome) -> Self {
+        match (next, outcome) {
+            (Next::Retry(_), _) => Self::Retry,
+            (Next::GiveUp(reason) | Next::NotSent(reason), _) => Self::Failed(*reason),
+            (_, Outcome::Failed(reason)) => Self::Failed(reason),
+            (_, Outcome::Answered { status, .. }) => Self::Done(status),
+        }
+    }
+}

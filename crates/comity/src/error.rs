@@ -1,0 +1,96 @@
+use std::fmt;
+
+use crate::config::ConfigError;
+
+/// Why a crawl could not start, or had to stop. One level only; causes through [`std::error::Error::source`].
+#[derive(Debug)]
+pub struct Error {
+    kind: Box<Kind>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Config(ConfigError),
+    Fetch(comity_fetch::ConfigError),
+    Directory(String),
+    Archive(comity_archive::ArchiveError),
+    Frontier(comity_frontier::FrontierError),
+    Internal(String),
+}
+
+impl Error {
+    pub(crate) fn directory(what: impl Into<String>) -> Self {
+        Self { kind: Box::new(Kind::Directory(what.into())) }
+    }
+
+    pub(crate) fn internal(what: impl Into<String>) -> Self {
+        Self { kind: Box::new(Kind::Internal(what.into())) }
+    }
+
+    /// A setting is wrong: nothing was sent and nothing written.
+    #[must_use]
+    pub const fn is_config(&self) -> bool {
+        matches!(*self.kind, Kind::Config(_) | Kind::Fetch(_))
+    }
+
+    /// The crawl directory cannot be used or written: disk full, no permission, another crawl's.
+    #[must_use]
+    pub const fn is_storage(&self) -> bool {
+        matches!(*self.kind, Kind::Directory(_) | Kind::Archive(_) | Kind::Frontier(_))
+    }
+
+    /// What to do next, if there is an obvious step.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        match &*self.kind {
+            Kind::Config(error) => error.advice(),
+            _ => None,
+        }
+    }
+}
+
+impl From<ConfigError> for Error {
+    fn from(error: ConfigError) -> Self {
+        Self { kind: Box::new(Kind::Config(error)) }
+    }
+}
+
+impl From<comity_fetch::ConfigError> for Error {
+    fn from(error: comity_fetch::ConfigError) -> Self {
+        Self { kind: Box::new(Kind::Fetch(error)) }
+    }
+}
+
+impl From<comity_archive::ArchiveError> for Error {
+    fn from(error: comity_archive::ArchiveError) -> Self {
+        Self { kind: Box::new(Kind::Archive(error)) }
+    }
+}
+
+impl From<comity_frontier::FrontierError> for Error {
+    fn from(error: comity_frontier::FrontierError) -> Self {
+        Self { kind: Box::new(Kind::Frontier(error)) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.kind {
+            Kind::Config(error) => error.fmt(f),
+            Kind::Fetch(error) => error.fmt(f),
+            Kind::Directory(what) | Kind::Internal(what) => f.write_str(what),
+            Kind::Archive(_) => f.write_str("the archive cannot be written; the crawl stopped, what was written is whole"),
+            Kind::Frontier(_) => f.write_str("the frontier failed; the crawl stopped"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.kind {
+            Kind::Archive(error) => Some(error),
+            Kind::Frontier(error) => Some(error),
+            Kind::Config(_) | Kind::Fetch(_) | Kind::Directory(_) | Kind::Internal(_) => None,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What a crawl leaves behind: every outcome goes to the archive before its URL leaves the queue.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use comity_archive::{Archive, ArchiveError, Basis, Context, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, Target};
+use comity_fetch::BoxFuture;
+use comity_frontier::{Lease, RefusedLease};
+use comity_gate::{Recorder, RobotsVisit};
+use comity_policy::{Capture, Clock, Decision, Errand, Reason};
+use comity_url::CrawlUrl;
+
+use crate::Error;
+
+/// How a URL came to be visited: what offers and records of it need.
+#[derive(Clone, Debug)]
+pub(crate) struct Trip {
+    pub(crate) url: CrawlUrl,
+    pub(crate) depth: u32,
+    pub(crate) hops: u8,
+    pub(crate) via: Option<CrawlUrl>,
+    pub(crate) seed: bool,
+    pub(crate) priority: u8,
+    /// 1 for the first.
+    pub(crate) attempt: u32,
+}
+
+/// The archive of a crawl, or none: cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeper {
+    store: Option<Arc<Mutex<Store>>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// The crawl directory, open.
+#[derive(Debug)]
+pub(crate) struct Store {
+    /// `None` once closed.
+    pub(crate) archive: Option<Archive>,
+    pub(crate) evidence: EvidenceStore,
+    pub(crate) dir: PathBuf,
+}
+
+impl Trip {
+    pub(crate) fn of(lease: &Lease) -> Self {
+        Self {
+            url: lease.url.clone(),
+            depth: lease.depth,
+            hops: lease.hops,
+            via: lease.via.clone(),
+            seed: lease.seed,
+            priority: lease.priority,
+            attempt: lease.attempt,
+        }
+    }
+
+    pub(crate) fn of_refused(refused: &RefusedLease) -> Self {
+        Self {
+            url: refused.url.clone(),
+            depth: refused.depth,
+            hops: refused.hops,
+            via: refused.via.clone(),
+            seed: refused.seed,
+            priority: refused.priority,
+            attempt: refused.attempts + 1,
+        }
+    }
+
+    fn context(&self) -> Context {
+        Context {
+            via: self.via.clone(),
+            depth: self.depth,
+            hops: self.hops,
+            seed: self.seed,
+            attempt: self.attempt,
+            ..Context::default()
+        }
+    }
+}
+
+impl Keeper {
+    /// Keeps everything in `store`; `None` keeps nothing.
+    pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store: store.map(|store| Arc::new(Mutex::new(store))), clock }
+    }
+
+    /// Records an exchange.
+    pub(crate) async fn fetched(&self, trip: &Trip, capture: Capture, decision: Arc<Decision>) -> Result<(), Error> {
+        let errand = Errand::Judged(decision);
+        let event = Fetched { capture, errand, robots_copy: None, context: trip.context() };
+        self.append(Event::Fetched(Box::new(event))).await
+    }
+
+    /// Records a URL that was not requested.
+    pub(crate) async fn not_fetched(
+        &self,
+        trip: &Trip,
+        decision: &Arc<Decision>,
+        reason: Reason,
+        detail: Option<String>,
+    ) -> Result<(), Error> {
+        let event = NotFetched {
+            target: Target::Url(trip.url.clone()),
+            reason,
+            basis: Basis::Decision(decision.clone()),
+            at: self.clock.wall(),
+            until: None,
+            detail,
+            context: trip.context(),
+        };
+        self.append(Event::NotFetched(Box::new(event))).await
+    }
+
+    /// Closes the archive: every file whole, synced and under its final name.
+    pub(crate) async fn close(&self) -> Result<Vec<PathBuf>, Error> {
+        self.blocking(|store| {
+            if let Some(archive) = store.archive.take() {
+                archive.close()?;
+            }
+            Ok(written_files(&store.dir))
+        })
+        .await
+    }
+
+    async fn append(&self, event: Event) -> Result<(), Error> {
+        self.blocking(move |store| match &mut store.archive {
+            Some(archive) => archive.append(&event).map(drop),
+            None => Ok(()),
+        })
+        .await
+    }
+
+    /// Runs one piece of file work off the loop. The archive is one file: writers take turns.
+    async fn blocking<T: Default + Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Store) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Result<T, Error> {
+        let Some(store) = self.store.clone() else { return Ok(T::default()) };
+        let done = tokio::task::spawn_blocking(move || {
+            work(&mut store.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        let outcome = done.await.map_err(|e| Error::internal(format!("the archive's thread failed: {e}")))?;
+        Ok(outcome?)
+    }
+}
+
+impl Recorder for Keeper {
+    fn robots_visit(&self, visit: RobotsVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let kept = self.keep_robots(visit).await;
+            if let Err(error) = kept {
+                // The next page's record meets the same fault and stops the crawl with its name.
+                tracing::error!(%error, "robots.txt could not be recorded");
+            }
+        })
+    }
+}
+
+impl Keeper {
+    async fn keep_robots(&self, visit: RobotsVisit) -> Result<(), Error> {
+        let RobotsVisit { for_origin, hop, capture, file } = visit;
+        let (url, fetched, status) = (capture.url.clone(), capture.started, capture.status);
+        let context = Context { hops: hop, attempt: 1, ..Context::default() };
+        let errand = Errand::Robots { for_origin, hop };
+        let robots_copy = file.as_ref().map(|(digest, _)| *digest);
+        self.blocking(move |store| {
+            let Some(archive) = &mut store.archive else { return Ok(()) };
+            // Absence is evidence too: an answer without a file is a sighting without bytes.
+            if let Some(status) = status {
+                let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
+                store.evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes)?;
+            }
+            archive.append(&Event::Fetched(Box::new(Fetched { capture, errand, robots_copy, context }))).map(drop)
+        })
+        .await
+    }
+}
+
+/// The closed files of a crawl directory, in order.
+fn written_files(dir: &Path) -> Vec<PathBuf> {
+    let folders = ["warc", "records"].map(|name| dir.join(name));
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let mut files: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}

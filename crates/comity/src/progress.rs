@@ -1,0 +1,68 @@
+use std::time::Duration;
+
+use comity_frontier::{Waiting, Why};
+use comity_policy::{Instant, Reason};
+
+/// A crawl at one moment, for whoever watches.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Answers that were no redirect.
+    pub pages: u64,
+    /// URLs not requested.
+    pub refused: u64,
+    /// Requests that failed for good.
+    pub failed: u64,
+    /// Body bytes received.
+    pub bytes: u64,
+    /// URLs queued.
+    pub queued: u64,
+    /// Visits under way.
+    pub in_flight: usize,
+    /// Origins known.
+    pub origins: u64,
+    /// The origins that become due next, with what holds them.
+    pub waiting: Vec<Waiting>,
+    /// Since the start.
+    pub elapsed: Duration,
+    /// When this was taken.
+    pub at: Instant,
+}
+
+impl Progress {
+    /// What the crawl waits for, in words: `waiting 1.0 s: own floor`; `None` while something is in flight.
+    #[must_use]
+    pub fn waiting_for(&self, now: Instant) -> Option<String> {
+        let first = self.waiting.first()?;
+        (self.in_flight == 0 || first.why == Why::AwaitingRobots).then(|| describe(first, now))
+    }
+}
+
+/// One waiting origin in words.
+pub(crate) fn describe(waiting: &Waiting, now: Instant) -> String {
+    let reason = match waiting.why {
+        Why::AwaitingRobots => return "waiting for robots".to_owned(),
+        Why::Reason(reason) => reason,
+    };
+    match waiting.until {
+        Some(until) => format!("waiting {:.1} s: {}", until.since(now).as_secs_f64(), clock_words(reason)),
+        None => format!("waiting: {}", clock_words(reason)),
+    }
+}
+
+/// A clock in two or three words.
+const fn clock_words(reason: Reason) -> &'static str {
+    match reason {
+        Reason::RateOrigin => "own floor",
+        Reason::RateCrawlDelay => "Crawl-delay",
+        Reason::RateBackoff => "back-off",
+        Reason::RateAddress => "address gap",
+        Reason::RateTotal => "rate of the crawl",
+        Reason::RateDomain => "rate of the domain",
+        Reason::ConcOrigin => "origin is busy",
+        Reason::ConcAddress => "address is busy",
+        Reason::ParkRobots => "robots.txt is unreachable",
+        Reason::ParkCrawlDelay => "Crawl-delay is above max_crawl_delay",
+        Reason::ParkRetryAfter => "asked to be left alone",
+        other => other.text(),
+    }
+}

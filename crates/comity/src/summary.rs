@@ -1,0 +1,174 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use comity_frontier::Waiting;
+use comity_policy::Reason;
+
+/// What a crawl did: every URL that was looked at stands in exactly one count.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Answers that were no redirect, by status.
+    pub fetched: BTreeMap<u16, u64>,
+    /// Redirect answers.
+    pub redirects: u64,
+    /// URLs not requested, by reason.
+    pub refused: BTreeMap<Reason, u64>,
+    /// Requests without an answer after all retries, by reason.
+    pub failed: BTreeMap<Reason, u64>,
+    /// Requests that were tried again later.
+    pub retries: u64,
+    /// robots.txt requests, redirects among them.
+    pub robots: u64,
+    /// Links that were found but not queued, by reason: out of scope, too deep, traps.
+    pub links_left: BTreeMap<Reason, u64>,
+    /// Links with `rel=nofollow`, or on pages that say `nofollow`.
+    pub links_nofollow: u64,
+    /// Turns that a clock held back, and for how long in all, by clock.
+    pub waited: BTreeMap<Reason, (u64, Duration)>,
+    /// Body bytes received, in their content coding.
+    pub bytes: u64,
+    /// Origins that were queued.
+    pub origins: u64,
+    /// URLs that were not reached.
+    pub left: u64,
+    /// Why, for the origins that wait longest.
+    pub waiting: Vec<Waiting>,
+    /// Files written.
+    pub files: Vec<PathBuf>,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// How it ended.
+    pub end: End,
+    /// Settings that were raised, purposes declared: said before anything else.
+    pub notes: Vec<String>,
+    /// Monotonic time at the end, to tell how long `waiting` still waits.
+    pub(crate) now: comity_policy::Instant,
+}
+
+/// How a crawl ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// Nothing was left, or nothing could become due within the linger time.
+    #[default]
+    Finished,
+    /// A limit of `[crawl]` was reached: its key.
+    Limit(&'static str),
+    /// It was asked to stop.
+    Stopped,
+}
+
+impl Summary {
+    /// Pages: answers that were no redirect.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.fetched.values().sum()
+    }
+
+    /// URLs that were not requested.
+    #[must_use]
+    pub fn refusals(&self) -> u64 {
+        self.refused.values().sum()
+    }
+
+    /// The exit code of the command line: 0 nothing left, 3 limit, 4 something waits or interrupted.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self.end {
+            End::Limit(_) => 3,
+            End::Stopped => 4,
+            End::Finished if self.left > 0 => 4,
+            End::Finished => 0,
+        }
+    }
+
+    /// With no page fetched: why, in one line.
+    #[must_use]
+    pub fn why_nothing(&self) -> Option<String> {
+        if self.pages() > 0 {
+            return None;
+        }
+        let most = |counts: &BTreeMap<Reason, u64>| counts.iter().max_by_key(|(_, n)| **n).map(|(reason, _)| *reason);
+        let why = if let Some(waiting) = self.waiting.first() {
+            format!("{} waits: {}", waiting.origin, self.describe(waiting))
+        } else if let Some(reason) = most(&self.refused).or_else(|| most(&self.failed)) {
+            format!("{} ({reason})", reason.text())
+        } else if let End::Limit(key) = self.end {
+            format!("the limit {key} was reached first")
+        } else if self.end == End::Stopped {
+            "stopped before the first page".to_owned()
+        } else if self.redirects > 0 {
+            "every answer was a redirect out of scope; add the target as a seed, or widen [crawl] scope".to_owned()
+        } else {
+            "nothing was queued".to_owned()
+        };
+        Some(format!("0 pages: {why}"))
+    }
+
+    fn describe(&self, waiting: &Waiting) -> String {
+        crate::progress::describe(waiting, self.now)
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for note in &self.notes {
+            writeln!(f, "note       {note}")?;
+        }
+        let statuses: Vec<String> = self.fetched.iter().map(|(status, n)| format!("{status}: {n}")).collect();
+        writeln!(f, "fetched    {} pages ({})", self.pages(), or_none(&statuses.join(", ")))?;
+        writeln!(f, "also       {} redirects, {} robots.txt requests, {} retries", self.redirects, self.robots, self.retries)?;
+        reasons(f, "refused", &self.refused)?;
+        reasons(f, "failed", &self.failed)?;
+        reasons(f, "not queued", &self.links_left)?;
+        if self.links_nofollow > 0 {
+            writeln!(f, "nofollow   {} links not followed", self.links_nofollow)?;
+        }
+        for (clock, (turns, held)) in &self.waited {
+            writeln!(f, "waited     {turns} turns, {:.1} s in all: {}", held.as_secs_f64(), clock.text())?;
+        }
+        writeln!(f, "bytes      {} of bodies in {:.1} s, {} origins", self.bytes, self.elapsed.as_secs_f64(), self.origins)?;
+        for file in &self.files {
+            writeln!(f, "file       {}", file.display())?;
+        }
+        self.fmt_left(f)?;
+        if let Some(why) = self.why_nothing() {
+            writeln!(f, "{why}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Summary {
+    fn fmt_left(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = match self.end {
+            End::Finished => return self.fmt_waiting(f),
+            End::Limit(key) => format!("the limit {key} was reached"),
+            End::Stopped => "stopped on request".to_owned(),
+        };
+        writeln!(f, "ended      {end}, {} URLs were not reached", self.left)?;
+        self.fmt_waiting(f)
+    }
+
+    fn fmt_waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.end == End::Finished && self.left > 0 {
+            writeln!(f, "left       {} URLs wait longer than this crawl lingers", self.left)?;
+        }
+        for waiting in self.waiting.iter().take(10) {
+            writeln!(f, "waits      {} ({} URLs): {}", waiting.origin, waiting.queued, self.describe(waiting))?;
+        }
+        Ok(())
+    }
+}
+
+fn reasons(f: &mut fmt::Formatter<'_>, label: &str, counts: &BTreeMap<Reason, u64>) -> fmt::Result {
+    for (reason, n) in counts {
+        writeln!(f, "{label:10} {n} {reason}: {}", reason.text())?;
+    }
+    Ok(())
+}
+
+const fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}
