@@ -87,6 +87,7 @@ impl Random for SystemRandom {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "this clock is where the monotonic clock is read")]
 fn now() -> tokio::time::Instant {
     tokio::time::Instant::now()
 }

@@ -69,10 +69,10 @@ impl<'a> Intake<'a> {
 
     /// Ends the body; `whole` when it arrived to its end.
     pub(crate) fn end(mut self, whole: bool) -> Taken {
-        if let Decoding::Coded(stack) = &self.decoding {
-            if let (true, Err(Halt::Broken(what))) = (whole, stack.end()) {
-                self.flaw = Some(what.to_owned());
-            }
+        if let (true, Decoding::Coded(stack)) = (whole, &self.decoding)
+            && let Err(Halt::Broken(what)) = stack.end()
+        {
+            self.flaw = Some(what.to_owned());
         }
         // No bytes need no coding, whatever the head says of them.
         let flaw = self.flaw.filter(|_| !self.coded.is_empty());

@@ -87,8 +87,9 @@ impl Link {
         .await
     }
 
-    /// The next piece of a body; `is_slow` is asked whenever there is nothing to do but wait.
+    /// The next piece of a body; `is_slow` is asked once, when there is nothing to do but wait.
     pub(crate) async fn next(&mut self, body: &mut Incoming, is_slow: impl Fn() -> bool) -> Next {
+        let mut waits = false;
         poll_fn(|cx| {
             let mut frame = Pin::new(&mut *body).poll_frame(cx);
             if frame.is_pending() {
@@ -99,8 +100,11 @@ impl Link {
                 Poll::Ready(Some(Ok(frame))) => Poll::Ready(Next::Frame(frame)),
                 Poll::Ready(Some(Err(error))) => Poll::Ready(Next::Broken(error)),
                 Poll::Ready(None) => Poll::Ready(Next::End),
-                Poll::Pending if is_slow() => Poll::Ready(Next::Slow),
-                Poll::Pending => Poll::Pending,
+                Poll::Pending if !waits && is_slow() => Poll::Ready(Next::Slow),
+                Poll::Pending => {
+                    waits = true;
+                    Poll::Pending
+                }
             }
         })
         .await
@@ -109,11 +113,11 @@ impl Link {
 
 impl Driver {
     fn poll(&mut self, cx: &mut Context<'_>) {
-        if let Some(connection) = &mut self.0 {
-            if Pin::new(connection).poll(cx).is_ready() {
-                // Its error, if any, has reached the response or the body.
-                self.0 = None;
-            }
+        if let Some(connection) = &mut self.0
+            && Pin::new(connection).poll(cx).is_ready()
+        {
+            // Its error, if any, has reached the response or the body.
+            self.0 = None;
         }
     }
 }

@@ -128,7 +128,7 @@ impl Decode for Deflate {
 
 /// RFC 1950 §2.2: method 8, and the two bytes are a multiple of 31.
 fn has_zlib_frame(first: u8, second: u8) -> bool {
-    first & 0x0f == 8 && u16::from_be_bytes([first, second]) % 31 == 0
+    first & 0x0f == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31)
 }
 
 /// Inflates `input`; how much of it was used, and whether the stream ended there.

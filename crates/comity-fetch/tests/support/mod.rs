@@ -1,5 +1,6 @@
 //! A scripted network in memory and a stand-in for the gate: what the tests of this crate share.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test may end here")]
 
 use std::collections::BTreeMap;
 use std::io;
@@ -70,12 +71,15 @@ pub struct ScriptNet {
     log: Arc<Log>,
 }
 
+/// Bytes that a server received.
+type Received = Arc<Mutex<Vec<u8>>>;
+
 #[derive(Default)]
 pub struct Log {
     /// Names asked for.
     pub asked: Mutex<Vec<String>>,
     /// Connections in order, with the bytes received on each.
-    pub connections: Mutex<Vec<(SocketAddr, Arc<Mutex<Vec<u8>>>)>>,
+    pub connections: Mutex<Vec<(SocketAddr, Received)>>,
 }
 
 impl Log {

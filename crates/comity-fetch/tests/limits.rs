@@ -1,0 +1,207 @@
+//! Every bound of an exchange has a name, an end in time, and keeps what had arrived.
+
+mod support;
+
+use std::time::Duration;
+
+use comity_fetch::{FetchConfig, Limits};
+use comity_policy::{Reason, Truncation};
+use support::{Rig, Script, Step, config, ok, once, send};
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\n";
+
+struct Row {
+    name: &'static str,
+    steps: Vec<Step>,
+    fault: Option<Reason>,
+    status: Option<u16>,
+    truncated: Option<Truncation>,
+    /// Seconds until the end, from and to.
+    seconds: (u64, u64),
+    /// Bytes of the body kept.
+    kept: usize,
+}
+
+fn row(name: &'static str, steps: Vec<Step>) -> Row {
+    Row { name, steps, fault: None, status: Some(200), truncated: None, seconds: (0, 0), kept: 0 }
+}
+
+impl Row {
+    fn fails(self, fault: Reason, seconds: (u64, u64)) -> Self {
+        Self { fault: Some(fault), status: None, seconds, ..self }
+    }
+
+    fn cut(self, fault: Reason, truncated: Truncation, seconds: (u64, u64), kept: usize) -> Self {
+        Self { fault: Some(fault), truncated: Some(truncated), seconds, kept, ..self }
+    }
+
+    fn whole(self, seconds: u64, kept: usize) -> Self {
+        Self { seconds: (seconds, seconds), kept, ..self }
+    }
+}
+
+async fn check(config: FetchConfig, rows: Vec<Row>) {
+    for row in rows {
+        let steps: Vec<Step> = std::iter::once(Step::Request).chain(row.steps).collect();
+        let rig = Rig::with(config.clone(), move |_, _| Script::Serve(steps.clone()));
+        let page = rig.fetch("http://a.test/").await;
+        let capture = &page.fetched.capture;
+        let name = row.name;
+        assert_eq!((page.fault(), page.status()), (row.fault, row.status), "{name}: {:?}", capture.detail);
+        assert_eq!(capture.truncated, row.truncated, "{name}");
+        let took = page.took.as_secs();
+        assert!((row.seconds.0..=row.seconds.1).contains(&took), "{name}: took {took} s");
+        assert_eq!((page.raw().len(), page.body.len()), (row.kept, row.kept), "{name}");
+        assert_eq!(page.failed(), row.status.is_none().then_some(row.fault).flatten(), "{name}");
+        assert_eq!(rig.pacer.in_flight(), 0, "{name}");
+        assert_eq!(rig.log.requests(), 1, "{name}");
+        if row.fault.is_some() {
+            assert!(capture.detail.is_some(), "{name}");
+            assert_eq!(rig.fetcher.idle_connections(), 0, "{name}");
+            // What failed after it was written is not asked again at once.
+            let ready = rig.pacer.turn(capture.url.origin(), rig.now()).ready.at;
+            assert!(row.status.is_some() || ready >= rig.now().after(Duration::from_secs(1)), "{name}");
+        }
+    }
+}
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_is_bounded_before_the_head() {
+    let head = Reason::FetchTimeoutHead;
+    let rows = vec![
+        row("no answer", vec![Step::Hold]).fails(head, (15, 15)),
+        row("half a head", vec![send(HEAD), Step::Hold]).fails(head, (15, 15)),
+        row("a byte a second", vec![Step::Trickle(ok("x").into_bytes(), secs(1))]).fails(head, (15, 15)),
+        row(
+            "interim responses for ever",
+            (0..60).flat_map(|_| [send("HTTP/1.1 102 P\r\n\r\n"), Step::Wait(secs(1))]).collect(),
+        )
+        .fails(head, (15, 15)),
+        row("late but in time", vec![Step::Wait(secs(14)), send(ok("x"))]).whole(14, 1),
+    ];
+    check(config(), rows).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_is_bounded_within_the_body() {
+    let long = |n: usize| format!("{HEAD}Content-Length: 1000000\r\n\r\n{}", "x".repeat(n));
+    let chunked = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n");
+    let (idle, slow, total) = (Reason::FetchTimeoutIdle, Reason::FetchSlow, Reason::FetchTimeoutTotal);
+    let time = Truncation::Time;
+    let steady = |rate: usize| {
+        let second = || [send("x".repeat(rate)), Step::Wait(secs(1))];
+        [send(long(0))].into_iter().chain((0..100).flat_map(move |_| second())).collect::<Vec<Step>>()
+    };
+    let rows = vec![
+        row("nothing after the head", vec![send(long(0)), Step::Hold]).cut(idle, time, (15, 15), 0),
+        row("a pause", vec![send(long(20_000)), Step::Hold]).cut(idle, time, (15, 15), 20_000),
+        row("a byte every 5 s", vec![send(long(0)), Step::Trickle(vec![b'x'; 99], secs(5))]).cut(
+            slow,
+            time,
+            (10, 10),
+            2,
+        ),
+        row("half the least rate", steady(512)).cut(slow, time, (10, 10), 5632),
+        row("twice the least rate", steady(2048)).cut(total, time, (60, 60), 2048 * 60),
+        row("a late end of a small body", vec![send(&chunked), Step::Wait(secs(12)), send("5\r\nhello\r\n0\r\n\r\n")])
+            .whole(12, 5),
+        row("a fast start pays for a slow end", vec![send(long(999_999)), Step::Wait(secs(14)), send("x")])
+            .whole(14, 1_000_000),
+    ];
+    check(config(), rows).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn sizes_are_bounded() {
+    let limits = Limits { max_body: 1000, ..Limits::default() };
+    let config = FetchConfig { limits, ..config() };
+    let large = (Reason::FetchTooLarge, Truncation::Length);
+    let fields = |n: usize| format!("{HEAD}{}Content-Length: 1\r\n\r\nx", "A: b\r\n".repeat(n - 1));
+    let head_of = |n: usize| {
+        let rest = "Content-Length: 1\r\n\r\nx";
+        let filler = "y".repeat(n - HEAD.len() - "X: \r\n".len() - (rest.len() - 1));
+        format!("{HEAD}X: {filler}\r\n{rest}")
+    };
+    let chunk = format!("3e8\r\n{}\r\n", "x".repeat(1000));
+    let rows = vec![
+        row("exactly the limit", vec![send(ok(&"x".repeat(1000)))]).whole(0, 1000),
+        row("one more", vec![send(ok(&"x".repeat(1001)))]).cut(large.0, large.1, (0, 0), 1000),
+        row(
+            "chunks without end",
+            [send(format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n"))]
+                .into_iter()
+                .chain((0..9).map(|_| send(&chunk)))
+                .collect(),
+        )
+        .cut(large.0, large.1, (0, 0), 1000),
+        row("until the end of the connection", vec![send(format!("{HEAD}\r\n{}", "x".repeat(1001)))]).cut(
+            large.0,
+            large.1,
+            (0, 0),
+            1000,
+        ),
+        row("100 fields", vec![send(fields(100))]).whole(0, 1),
+        row("101 fields", vec![send(fields(101))]).fails(Reason::FetchHeaders, (0, 0)),
+        row("2000 fields", vec![send(fields(2000))]).fails(Reason::FetchHeaders, (0, 0)),
+        row("64 KiB of head", vec![send(head_of(64 << 10))]).whole(0, 1),
+        row("a byte more of head", vec![send(head_of((64 << 10) + 1))]).fails(Reason::FetchHeaders, (0, 0)),
+        row("a line of 1 MB", vec![send(format!("{HEAD}X: {}\r\n\r\n", "y".repeat(1 << 20)))])
+            .fails(Reason::FetchHeaders, (0, 0)),
+        row("a status line of 1 MB", vec![send("y".repeat(1 << 20))]).fails(Reason::FetchProtocol, (0, 0)),
+    ];
+    check(config, rows).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_break_are_named_and_kept_so_far() {
+    let (reset, protocol) = (Reason::FetchReset, Reason::FetchProtocol);
+    let (cut_off, other) = (Truncation::Disconnect, Truncation::Unspecified);
+    let chunked = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n");
+    let rows = vec![
+        row("no byte", vec![]).fails(reset, (0, 0)),
+        row("half a head and the end", vec![send(HEAD)]).fails(reset, (0, 0)),
+        row("no HTTP", vec![send("SSH-2.0-OpenSSH_9\r\n")]).fails(protocol, (0, 0)),
+        row("HTML without a head", vec![send("<html>hello</html>")]).fails(protocol, (0, 0)),
+        row("two lengths", vec![send(format!("{HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\nx"))])
+            .fails(protocol, (0, 0)),
+        row("a length that is no number", vec![send(format!("{HEAD}Content-Length: x\r\n\r\nx"))])
+            .fails(protocol, (0, 0)),
+        row("shorter than its length", vec![send(format!("{HEAD}Content-Length: 9\r\n\r\nhello"))]).cut(
+            reset,
+            cut_off,
+            (0, 0),
+            5,
+        ),
+        row("chunks without their end", vec![send(format!("{chunked}5\r\nhello\r\n"))]).cut(reset, cut_off, (0, 0), 5),
+        row("half a chunk", vec![send(format!("{chunked}9\r\nhello"))]).cut(reset, cut_off, (0, 0), 5),
+        row("no chunk at all", vec![send(format!("{chunked}5\r\nhello\r\nzz\r\n"))]).cut(protocol, other, (0, 0), 5),
+        row("the end of the connection ends it", vec![send(format!("{HEAD}\r\nhello"))]).whole(0, 5),
+        row("trailers", vec![send(format!("{chunked}5\r\nhello\r\n0\r\nX: y\r\n\r\n"))]).whole(0, 5),
+        row("bare line feeds", vec![send("HTTP/1.1 200 OK\nContent-Length: 5\n\nhello")]).whole(0, 5),
+        row("odd fields", vec![send(format!("{HEAD}broken\r\nX : y\r\nZ: a\r\n b\r\nContent-Length: 5\r\n\r\nhello"))])
+            .whole(0, 5),
+        row("an empty line before the head", vec![send(format!("\r\n{}", ok("hello")))]).whole(0, 5),
+        row("an unasked switch", vec![send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n")]),
+    ];
+    let rows = rows.into_iter().map(|row| match row.name {
+        "an unasked switch" => Row { fault: Some(protocol), status: Some(101), ..row },
+        _ => row,
+    });
+    check(config(), rows.collect()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_lets_us_wait_meets_the_total_limit_too() {
+    let limits = Limits { total: Duration::ZERO, connect: secs(1), ..Limits::default() };
+    let rig = Rig::with(FetchConfig { limits, ..config() }, |_, _| once(ok("hello")));
+    let page = rig.fetch("http://a.test/").await;
+    assert!(
+        matches!(page.fault(), Some(Reason::FetchTimeoutTotal | Reason::FetchTimeoutConnect)),
+        "{:?}",
+        page.fault()
+    );
+}
