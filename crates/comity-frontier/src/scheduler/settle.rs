@@ -89,7 +89,7 @@ impl Scheduler {
             Settlement::Refused { .. } => self.vacate(&held),
             Settlement::Retry { pace, turn, not_before, .. } => {
                 self.tell(index, *pace, *turn);
-                let defer = Some(*not_before).filter(|at| *at > self.latest && *at > turn.ready.at);
+                let defer = Some(*not_before).filter(|at| *at > self.latest);
                 self.give_back(held, 1, defer);
             }
             Settlement::Snooze { pace, turn, until, reason, .. } => {
