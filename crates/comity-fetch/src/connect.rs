@@ -83,22 +83,26 @@ impl<'a> Connecting<'a> {
         origin: &Origin,
         candidates: &[SocketAddr],
     ) -> Result<Link, Fault> {
-        let mut last = None;
+        let (mut busy, mut last) = (None, None);
         for (index, &peer) in candidates.iter().enumerate() {
             let now = self.house.clock.now();
             if let Err(ready) = exchange.charge(peer, now) {
-                let wait = ready.at.since(now).as_millis();
-                last.get_or_insert(Fault::new(Reason::RateAddress, format!("{peer} has no turn for {wait} ms")));
+                busy.get_or_insert_with(|| no_turn(peer, ready.at.since(now)));
                 continue;
             }
             let share = self.deadline.share(now, candidates.len() - index);
             match tokio::time::timeout(share, self.house.net.connect(peer)).await {
-                Ok(Ok(io)) => return self.speak(origin, peer, io).await,
+                Ok(Ok(io)) => {
+                    self.house.dead.forget(peer);
+                    return self.speak(origin, peer, io).await;
+                }
                 Ok(Err(error)) => last = Some(refused(peer, &error)),
                 Err(_elapsed) => last = Some(timed_out(peer)),
             }
+            self.house.dead.note(peer, self.house.clock.now());
         }
-        Err(last.unwrap_or_else(|| Fault::new(Reason::AddressNone, "the permit names no address")))
+        // While one address was not tried, the site has not failed: the request goes back for its turn there.
+        Err(busy.or(last).unwrap_or_else(|| Fault::new(Reason::AddressNone, "the permit names no address")))
     }
 
     /// TLS where the origin wants it, then HTTP.
@@ -128,6 +132,10 @@ impl<'a> Connecting<'a> {
         let (io, facts) = shaken.map_err(|error| Fault::new(Reason::FetchTls, format!("{peer}: {error}")))?;
         Ok((io, Some(facts)))
     }
+}
+
+fn no_turn(peer: SocketAddr, wait: Duration) -> Fault {
+    Fault::new(Reason::RateAddress, format!("{peer} has no turn for {} ms", wait.as_millis()))
 }
 
 fn refused(peer: SocketAddr, error: &io::Error) -> Fault {

@@ -6,6 +6,7 @@ use comity_policy::{Capture, Clock, Outcome, Permit, Receipt};
 use comity_url::Origin;
 use rustls::ClientConfig;
 
+use crate::dead::DeadPeers;
 use crate::names::{self, NameCache};
 use crate::net::Net;
 use crate::pool::Pool;
@@ -14,7 +15,13 @@ use crate::{AddressGuard, ConfigError, FetchConfig, Refused, Sink, config, tls};
 
 /// The HTTP client. Clones share one pool of connections and one cache of names.
 ///
-/// No request leaves without a permit, and a permit is spent by the request; neither of these compiles:
+/// No request leaves without a permit, and a permit is spent by the request. This compiles, the three below do not:
+///
+/// ```
+/// async fn fine(fetcher: comity_fetch::Fetcher, permit: comity_policy::Permit, sink: &mut comity_fetch::Collect) {
+///     fetcher.fetch(permit, sink).await;
+/// }
+/// ```
 ///
 /// ```compile_fail
 /// async fn no_permit(fetcher: comity_fetch::Fetcher, url: comity_url::CrawlUrl, sink: &mut comity_fetch::Collect) {
@@ -48,6 +55,7 @@ pub(crate) struct House {
     pub(crate) guard: AddressGuard,
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) pool: Mutex<Pool>,
+    pub(crate) dead: DeadPeers,
     names: NameCache,
 }
 
@@ -82,6 +90,7 @@ impl Fetcher {
             tls: tls::client_config(&config.extra_roots_pem, Arc::clone(&clock))?,
             guard: AddressGuard::new(config.allow_addresses.clone()),
             pool: Mutex::new(Pool::new(config.max_idle_per_origin, config.max_idle_total, config.idle_timeout)),
+            dead: DeadPeers::default(),
             names: NameCache::default(),
             net,
             clock,
@@ -93,14 +102,17 @@ impl Fetcher {
     /// The addresses that `origin` may be connected at, in the order in which they are tried; at most 16.
     ///
     /// A literal address, the configured map, or the resolver, whose answers are kept for a minute (refusals for ten
-    /// seconds). Every answer passes the address guard (invariant 11); what it refuses is left out.
+    /// seconds). Every answer passes the address guard (invariant 11); what it refuses is left out. Families take turns,
+    /// and addresses that did not take a connection within the last minute come last.
     ///
     /// # Errors
     /// `fetch.dns` when the name does not exist or has no address, `fetch.dns.timeout` when the resolver could not
     /// say in time, `address.private` when the guard refused all, `address.none` when the map has an empty entry.
     pub async fn candidates(&self, origin: &Origin) -> Result<Vec<SocketAddr>, Refused> {
-        let House { net, clock, config, guard, names, .. } = &*self.house;
-        names::candidates(origin, (&**net, &**clock), config, guard, names).await
+        let House { net, clock, config, guard, names, dead, .. } = &*self.house;
+        let mut found = names::candidates(origin, (&**net, &**clock), config, guard, names).await?;
+        dead.order(&mut found, clock.now());
+        Ok(found)
     }
 
     /// Fetches a page or a robots.txt: the door `fetch`. One request, one response; redirects are not followed.

@@ -4,6 +4,7 @@ mod clock;
 mod coding;
 mod config;
 mod connect;
+mod dead;
 mod deadline;
 mod fault;
 mod fetcher;
