@@ -142,7 +142,8 @@ impl Gate {
         let mut sink = FileSink::default();
         let fetched = self.inner.fetcher.fetch(permit, &mut sink).await;
         if let Some(receipt) = fetched.receipt {
-            self.settle(receipt, fetched.outcome);
+            // The origin's turn goes to the frontier with the news of this flight.
+            let _paced = self.settle(receipt, fetched.outcome);
         }
         let wall = self.inner.clock.wall();
         let reading = read_hop(&url, &fetched.capture, sink, &self.inner.robots, &self.inner.token_lists, wall);

@@ -100,6 +100,7 @@ impl Gate {
     }
 
     /// Ends an exchange: the new pace of its origin, and when it may be asked next.
+    #[must_use = "pace and turn go back to the frontier"]
     pub fn settle(&self, receipt: Receipt, outcome: Outcome) -> (OriginPace, Turn) {
         let now = self.inner.clock.now();
         let origin = receipt.url().origin().clone();

@@ -22,7 +22,7 @@
 //! let mut exchange = Permit::for_robots(&RobotsChain::new(&origin), slot)?.redeem(now)?;
 //! exchange.written(now);
 //! exchange.head(now);
-//! pacer.settle(exchange.finish(), Outcome::Answered { status: 200, retry_after: None }, now);
+//! let _pace = pacer.settle(exchange.finish(), Outcome::Answered { status: 200, retry_after: None }, now);
 //! assert!(pacer.try_slot(&origin, Vec::new(), now).is_err(), "the floor of one second runs from the head");
 //! # Ok(())
 //! # }

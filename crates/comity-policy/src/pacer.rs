@@ -134,6 +134,7 @@ impl Pacer {
     }
 
     /// Ends the exchange that `receipt` stands for and gives back the origin's new pace.
+    #[must_use = "the new pace goes back to the frontier"]
     pub fn settle(&self, receipt: Receipt, outcome: Outcome, now: Instant) -> OriginPace {
         let mut slot = receipt.into_slot();
         if slot.state() != SlotState::Headed {

@@ -154,7 +154,6 @@ impl Exchange {
     }
 
     /// Ends the exchange: the receipt goes to [`crate::Pacer::settle`] with the outcome.
-    #[must_use]
     pub fn finish(self) -> Receipt {
         Receipt { url: self.url, errand: self.errand, slot: self.slot }
     }

@@ -1,5 +1,6 @@
 //! The one decision engine: standing, rules, ceilings and purposes, each with its evidence.
 #![expect(clippy::disallowed_methods, reason = "the test plays the gate")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! The pacer's books: slots, drops at every stage, addresses, fall-over.
 #![expect(clippy::disallowed_methods, reason = "the test plays the gate")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ fn while_a_head_is_outstanding_nothing_else_starts_and_the_delay_runs_from_the_h
         pacer.try_slot(&origin(1), public(), early.at).is_ok(),
         "waiting exactly as told succeeds, body still open"
     );
-    pacer.settle(first.finish(), OK, early.at);
+    let _pace = pacer.settle(first.finish(), OK, early.at);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn an_address_has_its_own_gap_and_concurrency_across_origins() {
     let full = pacer.try_slot(&origin(3), public(), at(9000)).unwrap_err();
     assert_eq!(full.clock, Reason::ConcAddress, "two are open");
     first.head(at(9000));
-    pacer.settle(first.finish(), OK, at(9000));
+    let _pace = pacer.settle(first.finish(), OK, at(9000));
     assert!(pacer.try_slot(&origin(3), public(), at(9000)).is_ok());
     drop(second);
 }

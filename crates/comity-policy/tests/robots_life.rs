@@ -1,5 +1,6 @@
 //! The life of a robots.txt as a table of events and ages; no clock, a month runs in microseconds.
 #![expect(clippy::disallowed_methods, reason = "the test plays the gate")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::time::Duration;
 

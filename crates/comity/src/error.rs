@@ -79,7 +79,9 @@ impl fmt::Display for Error {
             Kind::Config(error) => error.fmt(f),
             Kind::Fetch(error) => error.fmt(f),
             Kind::Directory(what) | Kind::Internal(what) => f.write_str(what),
-            Kind::Archive(_) => f.write_str("the archive cannot be written; the crawl stopped, what was written is whole"),
+            Kind::Archive(_) => {
+                f.write_str("the archive cannot be written; the crawl stopped, what was written is whole")
+            }
             Kind::Frontier(_) => f.write_str("the frontier failed; the crawl stopped"),
         }
     }

@@ -1,9 +1,12 @@
 //! What a crawl leaves behind: every outcome goes to the archive before its URL leaves the queue.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use comity_archive::{Archive, ArchiveError, Basis, Context, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, Target};
+use comity_archive::{
+    Archive, ArchiveError, Basis, Context, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, Target,
+};
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RefusedLease};
 use comity_gate::{Recorder, RobotsVisit};
@@ -30,6 +33,7 @@ pub(crate) struct Trip {
 pub(crate) struct Keeper {
     store: Option<Arc<Mutex<Store>>>,
     clock: Arc<dyn Clock>,
+    robots: Arc<AtomicU64>,
 }
 
 /// The crawl directory, open.
@@ -67,21 +71,19 @@ impl Trip {
     }
 
     fn context(&self) -> Context {
-        Context {
-            via: self.via.clone(),
-            depth: self.depth,
-            hops: self.hops,
-            seed: self.seed,
-            attempt: self.attempt,
-            ..Context::default()
-        }
+        Context { via: self.via.clone(), depth: self.depth, hops: self.hops, seed: self.seed, attempt: self.attempt }
     }
 }
 
 impl Keeper {
     /// Keeps everything in `store`; `None` keeps nothing.
     pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store: store.map(|store| Arc::new(Mutex::new(store))), clock }
+        Self { store: store.map(|store| Arc::new(Mutex::new(store))), clock, robots: Arc::default() }
+    }
+
+    /// robots.txt requests so far, redirects among them.
+    pub(crate) fn robots_requests(&self) -> u64 {
+        self.robots.load(Ordering::Relaxed)
     }
 
     /// Records an exchange.
@@ -136,9 +138,7 @@ impl Keeper {
         work: impl FnOnce(&mut Store) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, Error> {
         let Some(store) = self.store.clone() else { return Ok(T::default()) };
-        let done = tokio::task::spawn_blocking(move || {
-            work(&mut store.lock().unwrap_or_else(PoisonError::into_inner))
-        });
+        let done = tokio::task::spawn_blocking(move || work(&mut store.lock().unwrap_or_else(PoisonError::into_inner)));
         let outcome = done.await.map_err(|e| Error::internal(format!("the archive's thread failed: {e}")))?;
         Ok(outcome?)
     }
@@ -147,6 +147,7 @@ impl Keeper {
 impl Recorder for Keeper {
     fn robots_visit(&self, visit: RobotsVisit) -> BoxFuture<'_, ()> {
         Box::pin(async move {
+            self.robots.fetch_add(1, Ordering::Relaxed);
             let kept = self.keep_robots(visit).await;
             if let Err(error) = kept {
                 // The next page's record meets the same fault and stops the crawl with its name.

@@ -118,7 +118,11 @@ impl fmt::Display for Summary {
         }
         let statuses: Vec<String> = self.fetched.iter().map(|(status, n)| format!("{status}: {n}")).collect();
         writeln!(f, "fetched    {} pages ({})", self.pages(), or_none(&statuses.join(", ")))?;
-        writeln!(f, "also       {} redirects, {} robots.txt requests, {} retries", self.redirects, self.robots, self.retries)?;
+        writeln!(
+            f,
+            "also       {} redirects, {} robots.txt requests, {} retries",
+            self.redirects, self.robots, self.retries
+        )?;
         reasons(f, "refused", &self.refused)?;
         reasons(f, "failed", &self.failed)?;
         reasons(f, "not queued", &self.links_left)?;
@@ -128,7 +132,13 @@ impl fmt::Display for Summary {
         for (clock, (turns, held)) in &self.waited {
             writeln!(f, "waited     {turns} turns, {:.1} s in all: {}", held.as_secs_f64(), clock.text())?;
         }
-        writeln!(f, "bytes      {} of bodies in {:.1} s, {} origins", self.bytes, self.elapsed.as_secs_f64(), self.origins)?;
+        writeln!(
+            f,
+            "bytes      {} of bodies in {:.1} s, {} origins",
+            self.bytes,
+            self.elapsed.as_secs_f64(),
+            self.origins
+        )?;
         for file in &self.files {
             writeln!(f, "file       {}", file.display())?;
         }

@@ -6,6 +6,9 @@ mod resolve;
 mod units;
 
 pub use error::ConfigError;
-pub use file::{AgentSection, ArchiveSection, ConfigFile, CrawlSection, FetchSection, FrontierSection, PolitenessSection, RobotsSection};
+pub use file::{
+    AgentSection, ArchiveSection, ConfigFile, CrawlSection, FetchSection, FrontierSection, PolitenessSection,
+    RobotsSection,
+};
 pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, Revisit, WarcSettings};
 pub use units::{ByteSize, Span};

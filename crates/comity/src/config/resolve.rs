@@ -136,7 +136,8 @@ fn seeds(file: &ConfigFile) -> Result<Vec<CrawlUrl>, ConfigError> {
     let mut seeds = Vec::new();
     for text in file.crawl.seeds.as_deref().unwrap_or_default() {
         let seed = CrawlUrl::parse(text).map_err(|error| {
-            let hint = if text.contains("://") { "seeds are http or https URLs" } else { "did you leave out https:// ?" };
+            let hint =
+                if text.contains("://") { "seeds are http or https URLs" } else { "did you leave out https:// ?" };
             ConfigError::new(format!("{text:?}: {error}")).at("seed").hint(hint)
         })?;
         if !seeds.contains(&seed) {
@@ -239,7 +240,8 @@ fn read_roots(path: &PathBuf) -> Result<Vec<u8>, ConfigError> {
 fn resolve_map(typed: Option<&BTreeMap<String, String>>) -> Result<BTreeMap<String, Vec<IpAddr>>, ConfigError> {
     let mut map = BTreeMap::new();
     for (host, address) in typed.into_iter().flatten() {
-        let wrong = |what: String| ConfigError::new(what).at("[fetch] resolve").hint("write \"a.test\" = \"127.0.0.1\"");
+        let wrong =
+            |what: String| ConfigError::new(what).at("[fetch] resolve").hint("write \"a.test\" = \"127.0.0.1\"");
         let address: IpAddr = address.parse().map_err(|_| wrong(format!("{address:?} is no address")))?;
         let name = CrawlUrl::parse(&format!("http://{host}/")).map_err(|e| wrong(format!("{host:?}: {e}")))?;
         map.entry(name.origin().host().to_owned()).or_insert_with(Vec::new).push(address);
@@ -301,7 +303,8 @@ fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str, T)]) -> R
         return Ok(*value);
     }
     let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-    let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(a, wanted).total_cmp(&strsim::jaro_winkler(b, wanted)));
+    let nearest =
+        names.iter().max_by(|a, b| strsim::jaro_winkler(a, wanted).total_cmp(&strsim::jaro_winkler(b, wanted)));
     let hint = nearest.map_or_else(String::new, |name| format!("did you mean {name:?}? known: {}", names.join(", ")));
     Err(ConfigError::new(format!("unknown value {wanted:?}")).at(place).hint(hint))
 }
@@ -354,7 +357,10 @@ mod tests {
             let error = resolve(text).unwrap_err();
             assert!(error.to_string().starts_with(place), "{text}: {error}");
         }
-        assert_eq!(resolve("[crawl]\nscope = \"orgins\"").unwrap_err().advice().map(|h| h.contains("\"origins\"")), Some(true));
+        assert_eq!(
+            resolve("[crawl]\nscope = \"orgins\"").unwrap_err().advice().map(|h| h.contains("\"origins\"")),
+            Some(true)
+        );
     }
 
     #[test]

@@ -13,7 +13,8 @@ pub struct Span(pub Duration);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub u64);
 
-const SPANS: [(&str, u64); 5] = [("ms", 1_000), ("s", 1_000_000), ("m", 60_000_000), ("h", 3_600_000_000), ("d", 86_400_000_000)];
+const SPANS: [(&str, u64); 5] =
+    [("ms", 1_000), ("s", 1_000_000), ("m", 60_000_000), ("h", 3_600_000_000), ("d", 86_400_000_000)];
 
 const SIZES: [(&str, u64); 7] = [
     ("B", 1),
@@ -64,14 +65,22 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = u64::try_from(self.0.as_micros()).unwrap_or(u64::MAX);
-        let (name, factor) = SPANS.iter().rev().find(|(_, factor)| micros >= *factor && micros % factor == 0).unwrap_or(&SPANS[0]);
+        let (name, factor) = SPANS
+            .iter()
+            .rev()
+            .find(|(_, factor)| micros >= *factor && micros.is_multiple_of(*factor))
+            .unwrap_or(&SPANS[0]);
         write!(f, "{}{name}", micros / factor)
     }
 }
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, factor) = SIZES.iter().rev().find(|(_, factor)| self.0 >= *factor && self.0 % factor == 0).unwrap_or(&SIZES[0]);
+        let (name, factor) = SIZES
+            .iter()
+            .rev()
+            .find(|(_, factor)| self.0 >= *factor && self.0.is_multiple_of(*factor))
+            .unwrap_or(&SIZES[0]);
         write!(f, "{}{name}", self.0 / factor)
     }
 }

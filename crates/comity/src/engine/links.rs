@@ -53,7 +53,9 @@ impl Shared {
     pub(super) fn may_follow(&self, capture: &Capture, page: Option<&Page>) -> bool {
         let Some(page) = page else { return false };
         let tokens = self.identity.tokens().iter();
-        tokens.map(|token| page_signals(&capture.fields, &page.head, token.as_str(), false)).all(|signals| signals.follow)
+        tokens
+            .map(|token| page_signals(&capture.fields, &page.head, token.as_str(), false))
+            .all(|signals| signals.follow)
     }
 
     fn admits_link(&self, url: &CrawlUrl, depth: u32, suspicious: bool) -> Result<(), Reason> {

@@ -156,7 +156,10 @@ impl Engine {
         let pages = limits.max_pages.is_some_and(|most| tally.summary.pages() >= most);
         let bytes = limits.max_bytes.is_some_and(|most| tally.summary.bytes >= most);
         let time = limits.max_duration.is_some_and(|most| self.elapsed() >= most);
-        [("max_pages", pages), ("max_bytes", bytes), ("max_duration", time)].iter().find(|(_, hit)| *hit).map(|(key, _)| *key)
+        [("max_pages", pages), ("max_bytes", bytes), ("max_duration", time)]
+            .iter()
+            .find(|(_, hit)| *hit)
+            .map(|(key, _)| *key)
     }
 
     /// Waits for the next thing to happen, or finds that nothing will.
@@ -261,6 +264,7 @@ impl Engine {
         let stats = self.shared.frontier.stats(now).await?;
         let mut summary = self.shared.tally().summary.clone();
         summary.origins = stats.origins;
+        summary.robots = self.shared.keeper.robots_requests();
         summary.left = stats.queued + stats.leased;
         summary.waiting = stats.waiting;
         summary.elapsed = self.elapsed();

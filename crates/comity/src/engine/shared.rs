@@ -32,10 +32,13 @@ pub(crate) struct Shared {
     pub(crate) poke: Notify,
 }
 
+/// Told of every page.
+pub(crate) type PageHandler = Arc<dyn Fn(&Page<'_>) + Send + Sync>;
+
 /// What the crawler's author wants to be told.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
-    pub(crate) on_page: Option<Arc<dyn Fn(&Page<'_>) + Send + Sync>>,
+    pub(crate) on_page: Option<PageHandler>,
 }
 
 impl Shared {

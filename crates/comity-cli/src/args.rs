@@ -1,0 +1,178 @@
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// The polite, provable crawler.
+#[derive(Debug, Parser)]
+#[command(name = "comity", version, about, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Crawl a synthetic web on this machine, politely, and audit the crawl. Works offline.
+    Demo(DemoArgs),
+    /// Crawl from URLs or a configuration file.
+    Crawl(Box<CrawlArgs>),
+    /// Write who you are, once, to your configuration.
+    Init(InitArgs),
+    /// Print the records of a crawl as JSON lines.
+    Records(RecordsArgs),
+    /// What a robots.txt means.
+    #[command(subcommand)]
+    Robots(RobotsCommand),
+    /// What a URL is to comity.
+    #[command(subcommand)]
+    Url(UrlCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Keep the synthetic web up after printing its addresses; no crawl.
+    #[arg(long)]
+    pub(crate) serve: bool,
+    /// End with one JSON object: pages, refused, origins, violations, elapsed_s.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where the crawl is written; default: a new folder in the system's temporary one.
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Port of the synthetic web; with --serve 7878, otherwise any free one.
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// Another web of the same kind.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CrawlArgs {
+    /// Where to begin: absolute http(s) URLs.
+    pub(crate) urls: Vec<String>,
+    /// A configuration file; flags win over it.
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
+    /// Where the crawl is written; default: a new folder named after the time.
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Seeds from a file, one a line, or - for standard input.
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) seeds: Option<PathBuf>,
+    /// User-Agent name and version.
+    #[arg(long, value_name = "NAME/VERSION")]
+    pub(crate) agent: Option<String>,
+    /// URL or e-mail address at which a site reaches you.
+    #[arg(long)]
+    pub(crate) contact: Option<String>,
+    /// What the content is wanted for; may be repeated.
+    #[arg(long, value_name = "PURPOSE")]
+    pub(crate) purpose: Vec<String>,
+    /// origins, hosts, domains, prefix or any.
+    #[arg(long)]
+    pub(crate) scope: Option<String>,
+    /// Stop after so many pages.
+    #[arg(long)]
+    pub(crate) max_pages: Option<u64>,
+    /// Links away from a seed.
+    #[arg(long)]
+    pub(crate) max_depth: Option<u32>,
+    /// Own floor between two requests to an origin: 1s, 500ms.
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) delay: Option<comity::config::Span>,
+    /// Requests open at once.
+    #[arg(long)]
+    pub(crate) total: Option<u32>,
+    /// Requests open at once per origin.
+    #[arg(long)]
+    pub(crate) per_origin: Option<u32>,
+    /// Gap between two requests to an address.
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) address_gap: Option<comity::config::Span>,
+    /// A non-public network that may be connected to; may be repeated.
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) allow_address: Vec<String>,
+    /// The address of a name, instead of asking DNS; may be repeated.
+    #[arg(long, value_name = "HOST=ADDR")]
+    pub(crate) resolve: Vec<String>,
+    /// Where the queue is kept: memory.
+    #[arg(long)]
+    pub(crate) store: Option<String>,
+    /// Write records only, no WARC files.
+    #[arg(long)]
+    pub(crate) no_warc: bool,
+    /// Print the summary as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// User-Agent name and version.
+    #[arg(long, value_name = "NAME/VERSION")]
+    pub(crate) agent: Option<String>,
+    /// URL or e-mail address at which a site reaches you.
+    #[arg(long)]
+    pub(crate) contact: Option<String>,
+    /// What the content is wanted for; may be repeated.
+    #[arg(long, value_name = "PURPOSE")]
+    pub(crate) purpose: Vec<String>,
+    /// Write over an existing configuration.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordsArgs {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RobotsCommand {
+    /// May an agent fetch these URLs, and by which line?
+    Check(CheckArgs),
+    /// Answer JSON lines on standard input with JSON lines.
+    Batch,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The robots.txt, or - for standard input.
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) robots: PathBuf,
+    /// The product token to ask for.
+    #[arg(long, required_unless_present = "agents", conflicts_with = "agents")]
+    pub(crate) agent: Option<String>,
+    /// An ordered fallback of tokens: the first that the file names is used.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) agents: Vec<String>,
+    /// The origin that the file belongs to: URLs of others are not governed by it.
+    #[arg(long)]
+    pub(crate) origin: Option<String>,
+    /// How rules and URLs are read.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectArg,
+    /// A JSON line per URL.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// URLs, or paths that begin with /.
+    #[arg(required = true)]
+    pub(crate) urls: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// RFC 9309 with Google's leniencies, both sides normalised.
+    #[default]
+    Standard,
+    /// Google's parser byte for byte.
+    Google,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UrlCommand {
+    /// Answer JSON lines {"href","base"?} on standard input with {"url","key","origin","surt"} or {"error"}.
+    Batch,
+}

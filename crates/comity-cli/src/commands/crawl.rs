@@ -1,0 +1,120 @@
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use comity::{Crawler, Progress, StopHandle, Summary};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::{print, runtime};
+use crate::args::CrawlArgs;
+use crate::exit::{Exit, Failure};
+use crate::settings;
+
+/// `comity crawl`.
+pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
+    let file = settings::of_crawl(args)?;
+    runtime()?.block_on(async {
+        let dir = args.dir.clone().unwrap_or_else(new_dir);
+        let crawler = Crawler::from_config(file).dir(&dir).build()?;
+        eprintln!("crawling into {}", dir.display());
+        let summary = watched(crawler).await?;
+        if args.json {
+            print(&summary_json(&summary, &dir).to_string())?;
+        } else {
+            print(summary.to_string().trim_end())?;
+        }
+        Ok(Exit::of_crawl(summary.exit_code()))
+    })
+}
+
+/// Runs a crawl with its progress shown on stderr and Ctrl-C obeyed: once to finish what is in flight, twice to stop.
+pub(crate) async fn watched(crawler: Crawler) -> Result<Summary, Failure> {
+    let interrupts = tokio::spawn(obey_interrupts(crawler.stop_handle()));
+    let shown = tokio::spawn(show(crawler.progress(), crawler.clock()));
+    let outcome = crawler.run().await;
+    interrupts.abort();
+    // The progress channel closes with the crawl, so that the bar is cleared before anything else is printed.
+    drop(shown.await);
+    Ok(outcome?)
+}
+
+async fn obey_interrupts(stop: StopHandle) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        eprintln!("\nfinishing what is in flight; Ctrl-C again stops now");
+        stop.drain();
+    }
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stop.now();
+    }
+}
+
+/// A new folder named after the time.
+fn new_dir() -> PathBuf {
+    use comity::policy::Clock as _;
+    let name = format!("crawl-{}", comity_fetch::SystemClock::new().wall().digits14());
+    PathBuf::from(name)
+}
+
+/// Progress: a line that rewrites itself on a terminal, a plain line every ten seconds elsewhere.
+async fn show(mut progress: watch::Receiver<Progress>, clock: std::sync::Arc<dyn comity::policy::Clock>) {
+    let terminal = std::io::stderr().is_terminal();
+    let bar = if terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        bar.set_style(style);
+    }
+    let every = if terminal { Duration::from_millis(200) } else { Duration::from_secs(10) };
+    loop {
+        tokio::time::sleep(every).await;
+        if progress.has_changed().is_err() {
+            break;
+        }
+        let line = line(&progress.borrow_and_update(), clock.now());
+        if terminal {
+            bar.set_message(line);
+            bar.tick();
+        } else {
+            eprintln!("{line}");
+        }
+    }
+    bar.finish_and_clear();
+}
+
+fn line(progress: &Progress, now: comity::policy::Instant) -> String {
+    let mut parts = vec![
+        format!("{} pages", progress.pages),
+        format!("{} queued", progress.queued),
+        format!("{} open", progress.in_flight),
+        format!("{} refused", progress.refused),
+        format!("{} kB", progress.bytes / 1000),
+    ];
+    if progress.failed > 0 {
+        parts.push(format!("{} failed", progress.failed));
+    }
+    parts.extend(progress.waiting_for(now));
+    parts.join(" · ")
+}
+
+/// The summary as one object.
+fn summary_json(summary: &Summary, dir: &std::path::Path) -> Value {
+    let reasons = |counts: &std::collections::BTreeMap<comity::policy::Reason, u64>| -> Value {
+        counts.iter().map(|(reason, n)| (reason.code().to_owned(), json!(n))).collect::<serde_json::Map<_, _>>().into()
+    };
+    json!({
+        "dir": dir,
+        "pages": summary.pages(),
+        "statuses": summary.fetched.iter().map(|(s, n)| (s.to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
+        "redirects": summary.redirects,
+        "refused": reasons(&summary.refused),
+        "failed": reasons(&summary.failed),
+        "links_left": reasons(&summary.links_left),
+        "robots_requests": summary.robots,
+        "retries": summary.retries,
+        "bytes": summary.bytes,
+        "origins": summary.origins,
+        "left": summary.left,
+        "elapsed_s": summary.elapsed.as_secs_f64(),
+        "why_nothing": summary.why_nothing(),
+    })
+}

@@ -1,0 +1,44 @@
+//! One file per command.
+
+mod crawl;
+mod demo;
+mod init;
+mod records;
+mod robots;
+mod show;
+mod url;
+
+use crate::args::{Cli, Command, RobotsCommand, UrlCommand};
+use crate::exit::{Exit, Failure};
+
+/// Runs the command that was asked for.
+pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
+    match cli.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Crawl(args) => crawl::run(&args),
+        Command::Init(args) => init::run(&args),
+        Command::Records(args) => records::run(&args),
+        Command::Robots(RobotsCommand::Check(args)) => robots::check(&args),
+        Command::Robots(RobotsCommand::Batch) => robots::batch(),
+        Command::Url(UrlCommand::Batch) => url::batch(),
+    }
+}
+
+/// Prints data on stdout; a reader that went away is no failure.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    use std::io::Write as _;
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::unavailable(format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A runtime for the commands that fetch.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::unavailable(format!("no runtime: {e}")))
+}

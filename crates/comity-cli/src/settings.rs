@@ -1,0 +1,85 @@
+//! Where settings come from: the user's file, the crawl's file, the flags. Later layers win.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use comity::config::ConfigFile;
+
+use crate::args::CrawlArgs;
+use crate::exit::Failure;
+
+/// Longest seed list read, in bytes.
+const LONGEST_LIST: u64 = 1 << 30;
+
+/// The user's own configuration file, whether it exists or not.
+pub(crate) fn user_file() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))?;
+    Some(base.join("comity/config.toml"))
+}
+
+/// All layers of a `crawl` command, laid over each other.
+pub(crate) fn of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
+    let mut settings = ConfigFile::default();
+    if let Some(user) = user_file().filter(|path| path.is_file()) {
+        settings.overlay(ConfigFile::read(&user)?);
+    }
+    if let Some(file) = &args.config {
+        settings.overlay(ConfigFile::read(file)?);
+    }
+    settings.overlay(flags(args)?);
+    Ok(settings)
+}
+
+/// What the flags say, as a configuration.
+fn flags(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
+    let mut file = ConfigFile::default();
+    file.agent.name.clone_from(&args.agent);
+    file.agent.contact.clone_from(&args.contact);
+    file.agent.purposes = some(&args.purpose);
+    let mut seeds = args.urls.clone();
+    if let Some(list) = &args.seeds {
+        seeds.extend(read_seeds(list)?);
+    }
+    file.crawl.seeds = some(&seeds);
+    file.crawl.scope.clone_from(&args.scope);
+    file.crawl.max_pages = args.max_pages;
+    file.crawl.max_depth = args.max_depth;
+    file.politeness.delay = args.delay;
+    file.politeness.total = args.total;
+    file.politeness.per_origin = args.per_origin;
+    file.politeness.address_gap = args.address_gap;
+    file.fetch.allow_addresses = some(&args.allow_address);
+    for pair in &args.resolve {
+        let (host, address) = pair.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("--resolve {pair:?} is no HOST=ADDR")).hint("--resolve a.test=127.0.0.1")
+        })?;
+        file.fetch.resolve.get_or_insert_default().insert(host.to_owned(), address.to_owned());
+    }
+    file.frontier.store.clone_from(&args.store);
+    file.archive.warc = args.no_warc.then_some(false);
+    Ok(file)
+}
+
+fn some(list: &[String]) -> Option<Vec<String>> {
+    (!list.is_empty()).then(|| list.to_vec())
+}
+
+/// One seed a line; blank lines and lines that begin with `#` are passed over.
+fn read_seeds(path: &Path) -> Result<Vec<String>, Failure> {
+    let wrong = |e: std::io::Error| Failure::usage(format!("--seeds {}: {e}", path.display()));
+    let source: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(std::fs::File::open(path).map_err(wrong)?)
+    };
+    let mut seeds = Vec::new();
+    for line in BufReader::new(source.take(LONGEST_LIST)).lines() {
+        let line = line.map_err(wrong)?;
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            seeds.push(line.to_owned());
+        }
+    }
+    Ok(seeds)
+}
