@@ -169,6 +169,7 @@ impl<S: Store> Inner<S> {
         }
         let mut changes = ledger.close();
         self.store.commit(std::mem::take(&mut changes.batch))?;
+        self.scheduler.advance(now);
         changes.apply(&mut self.scheduler);
         let stale = answers.len() - applied.len();
         applied.iter().for_each(|settlement| self.scheduler.settle(settlement, now));

@@ -92,6 +92,11 @@ impl Scheduler {
         self.totals.queued
     }
 
+    /// Tells the time; an earlier one than before counts as that.
+    pub fn advance(&mut self, now: Instant) {
+        self.latest = self.latest.max(now);
+    }
+
     /// Takes over an origin found in the store: its records are read from the head once. It is not due before
     /// `ready`, since what was asked of it just before the stop is not known.
     pub fn restore(&mut self, origin: &Origin, summary: Summary, ready: Ready) {
@@ -209,11 +214,6 @@ impl Scheduler {
 
     fn is_full(&self) -> bool {
         self.leases.held() >= self.config.leases.max(1)
-    }
-
-    /// Time never goes backwards here.
-    fn advance(&mut self, now: Instant) {
-        self.latest = self.latest.max(now);
     }
 
     fn know(&mut self, origin: &Origin) -> u32 {

@@ -15,6 +15,9 @@ pub(super) struct OriginState {
     pub(super) classes: Classes,
     /// Retries that wait for an instant of their own: when, priority, sequence. Their records are in the store.
     pub(super) deferred: BTreeSet<(Instant, u8, u64)>,
+    /// Retries whose instant has come and that stand in `classes` again: as many leases the bound on `deferred` lets
+    /// through.
+    pub(super) overdue: u32,
     pub(super) pace: OriginPace,
     pub(super) turn: Turn,
     /// Its robots.txt is being fetched: until then at most.
@@ -52,6 +55,7 @@ impl OriginState {
             summary: Summary::default(),
             classes: Classes::default(),
             deferred: BTreeSet::new(),
+            overdue: 0,
             pace: OriginPace::default(),
             turn: UNTOLD,
             robots: None,
@@ -111,7 +115,7 @@ impl OriginState {
 
     /// The instant of the earliest retry, when nothing else may be leased: only retries wait, or too many do.
     fn waits_for_retry(&self, config: &SchedulerConfig) -> Option<Instant> {
-        let full = self.deferred.len() >= config.deferred_per_origin.max(1) as usize;
+        let full = self.overdue == 0 && self.deferred.len() >= config.deferred_per_origin.max(1) as usize;
         let first = self.deferred.first().map(|first| first.0);
         first.filter(|_| full || self.classes.is_empty())
     }

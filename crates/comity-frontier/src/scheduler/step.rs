@@ -6,7 +6,7 @@ use comity_url::{CrawlUrl, Origin};
 use super::Scheduler;
 use super::classes::Entry;
 use super::leases::{Errand, Held as HeldLease, Spot};
-use super::origin::Held;
+use super::origin::{Held, OriginState};
 use crate::{Lease, QueuedUrl, RefusedLease};
 
 /// What to do next to find a URL to lease.
@@ -106,6 +106,7 @@ impl Scheduler {
         state.wake(now);
         if let Some(retry) = state.deferred.first().copied().filter(|retry| retry.0 <= now) {
             state.deferred.remove(&retry);
+            state.overdue += 1;
             return Step::Fill(Fill::one(index, &state.origin, retry));
         }
         if let Some((priority, entry)) = state.classes.pop() {
@@ -137,6 +138,7 @@ impl Scheduler {
         self.with(fill.index, |state| {
             if fill.retry.is_some() {
                 damaged += u64::from(read == 0);
+                state.overdue = state.overdue.saturating_sub(u32::from(entries.is_empty()));
                 entries.into_iter().for_each(|entry| state.classes.put(fill.priority, entry));
             } else {
                 damaged += state.classes.fill(fill.priority, entries, read as u64, cursor, read < fill.limit);
@@ -150,6 +152,7 @@ impl Scheduler {
         self.with(fill.index, |state| {
             if let Some(at) = fill.retry {
                 state.deferred.insert((at, fill.priority, fill.from));
+                state.overdue = state.overdue.saturating_sub(1);
             }
         });
     }
@@ -168,6 +171,7 @@ impl Scheduler {
             state.open += 1;
             state.out += 1;
             state.refusals = 0;
+            state.overdue = state.overdue.saturating_sub(1);
         });
         let QueuedUrl { url, key: _, depth, hops, via, seed, attempts } = queued;
         let attempt = attempts.saturating_add(1);
@@ -182,17 +186,16 @@ impl Scheduler {
         let Candidate { index, priority, entry: Entry { sequence, queued } } = candidate;
         let spot = Spot { origin: index, priority, sequence };
         let id = self.leases.open(HeldLease { spot, queued: queued.clone(), errand: Errand::Refusal, deadline });
+        let count = |state: &mut OriginState| {
+            state.out += 1;
+            state.overdue = state.overdue.saturating_sub(1);
+            state.refusals = (state.refusals + 1) % REFUSALS_IN_A_ROW;
+        };
         let in_a_row = self.origins.get(index as usize).map_or(0, |state| state.refusals);
         if in_a_row + 1 < REFUSALS_IN_A_ROW {
-            self.with(index, |state| {
-                state.out += 1;
-                state.refusals += 1;
-            });
+            self.with(index, count)
         } else {
-            self.serve(index, |state| {
-                state.out += 1;
-                state.refusals = 0;
-            });
+            self.serve(index, count)
         }
         let QueuedUrl { url, key: _, depth, hops, via, seed, attempts } = queued;
         RefusedLease { id, url, depth, hops, via, seed, priority, attempts, refusal }

@@ -1,0 +1,255 @@
+//! A slow frontier that scans everything, and says what the real one must answer.
+
+use std::collections::BTreeMap;
+
+use comity_frontier::{LeaseId, Leased, SchedulerConfig, Stats};
+use comity_policy::{Instant, Overlap, Turn};
+use comity_url::CrawlUrl;
+
+pub(crate) const ORIGINS: usize = 4;
+const NEVER: u64 = u64::MAX;
+const LEAST_HOLD: u64 = 1000;
+const REFUSALS_IN_A_ROW: u32 = 16;
+
+/// Times are microseconds.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) config: SchedulerConfig,
+    pub(crate) latest: u64,
+    pub(crate) urls: Vec<Url>,
+    pub(crate) origins: Vec<OriginModel>,
+    pub(crate) leases: BTreeMap<LeaseId, LeaseModel>,
+    pub(crate) late: BTreeMap<LeaseId, usize>,
+    pub(crate) spent: Vec<LeaseId>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Url {
+    pub(crate) url: CrawlUrl,
+    pub(crate) origin: usize,
+    pub(crate) priority: u8,
+    pub(crate) attempts: u32,
+    pub(crate) state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Waiting,
+    /// A retry that waits for its own instant.
+    Deferred(u64),
+    Out,
+    Done,
+    Refused,
+    Failed,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OriginModel {
+    pub(crate) told: u64,
+    pub(crate) free: bool,
+    pub(crate) robots: Option<u64>,
+    pub(crate) hold: Option<u64>,
+    pub(crate) park: Option<u64>,
+    pub(crate) since: Option<u64>,
+    pub(crate) refusals: u32,
+    /// Retries whose instant has come: as many leases pass the bound on those that wait.
+    pub(crate) overdue: usize,
+    /// What the judge says: robots unknown, or held for so long (`Some(None)`: until told).
+    pub(crate) unknown: bool,
+    pub(crate) held: Option<Option<u64>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeaseModel {
+    pub(crate) url: usize,
+    pub(crate) errand: Errand,
+    pub(crate) deadline: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Errand {
+    Head,
+    Body,
+    Refusal,
+}
+
+impl Model {
+    pub(crate) fn new(config: SchedulerConfig) -> Self {
+        let origins = vec![OriginModel::default(); ORIGINS];
+        let (leases, late) = (BTreeMap::new(), BTreeMap::new());
+        Self { config, latest: 0, urls: Vec::new(), origins, leases, late, spent: Vec::new() }
+    }
+
+    /// When an origin is due by every rule; `None` when it is not eligible.
+    pub(crate) fn due(&self, index: usize) -> Option<u64> {
+        let origin = &self.origins[index];
+        let open = |errand| self.open(index).filter(|lease| lease.errand == errand).count();
+        let (heads, bodies) = (open(Errand::Head), open(Errand::Body));
+        if heads + bodies >= self.config.per_origin as usize || (heads > 0 && !origin.free) {
+            return None;
+        }
+        let ready = self.of(index).any(|url| url.state == State::Waiting);
+        let deferred: Vec<u64> = self.deferred(index);
+        if !ready && deferred.is_empty() {
+            return None;
+        }
+        let mut due = origin.told;
+        for wait in [origin.robots, origin.hold, origin.park].into_iter().flatten() {
+            due = due.max(wait);
+        }
+        let full = origin.overdue == 0 && deferred.len() >= self.config.deferred_per_origin as usize;
+        if !ready || full {
+            due = due.max(deferred.into_iter().min().unwrap_or(0));
+        }
+        Some(due)
+    }
+
+    /// Replays a call: `asked` are the judge's questions in order, `leased` is what came out.
+    pub(crate) fn check_lease(&mut self, n: usize, now: u64, asked: &[CrawlUrl], leased: &Leased) {
+        self.latest = self.latest.max(now);
+        self.expire();
+        let (mut leases, mut refused) = (leased.leases.iter(), leased.refused.iter());
+        let mut needs = leased.needs_robots.iter();
+        for url in asked {
+            let (index, origin) = self.chosen(url);
+            let state = self.origins[origin].clone();
+            if let Some(wait) = state.held {
+                self.origins[origin].hold = Some(wait.map_or(NEVER, |wait| self.latest + wait.max(LEAST_HOLD)));
+            } else if state.unknown {
+                assert_eq!(needs.next(), Some(url.origin()), "robots of every unknown origin are asked for");
+                self.origins[origin].robots = Some(self.latest + micros(self.config.robots_patience));
+            } else if url.path().starts_with("/private") {
+                let refused = refused.next().expect("a refused URL is handed out");
+                assert_eq!((&refused.url, refused.attempts), (url, self.urls[index].attempts));
+                self.open_lease(refused.id, index, Errand::Refusal);
+            } else {
+                let lease = leases.next().expect("an allowed URL is leased");
+                assert_eq!((&lease.url, lease.attempt), (url, self.urls[index].attempts + 1));
+                assert_eq!(lease.deadline.as_micros(), self.latest + micros(self.config.lease_life));
+                self.open_lease(lease.id, index, Errand::Head);
+            }
+            self.watch();
+        }
+        assert!(leases.next().is_none() && refused.next().is_none() && needs.next().is_none(), "all were judged");
+        if leased.leases.len() + leased.needs_robots.len() < n {
+            let due = (0..ORIGINS).filter_map(|index| self.due(index)).min();
+            assert!(due.is_none_or(|due| due > self.latest), "everything due is leased");
+            assert_eq!(leased.wake_at.map(Instant::as_micros), self.wake_at(), "wake-up");
+        }
+    }
+
+    /// Checks that `url` was the one to ask about, and promotes the retries whose instant has come.
+    fn chosen(&mut self, url: &CrawlUrl) -> (usize, usize) {
+        let index = self.urls.iter().rposition(|known| known.url == *url).expect("only offered URLs are asked about");
+        let origin = self.urls[index].origin;
+        let due = self.due(origin).expect("only eligible origins are asked about");
+        assert!(due <= self.latest, "{url} is asked about {} µs before its told instant", due - self.latest);
+        self.check_fair(origin, due);
+        let latest = self.latest;
+        for waiting in self.urls.iter_mut().filter(|waiting| waiting.origin == origin) {
+            if matches!(waiting.state, State::Deferred(at) if at <= latest) {
+                waiting.state = State::Waiting;
+                self.origins[origin].overdue += 1;
+            }
+        }
+        let waiting =
+            (0..self.urls.len()).filter(|at| self.urls[*at].origin == origin && self.urls[*at].state == State::Waiting);
+        let first = waiting.min_by_key(|at| (self.urls[*at].priority, *at));
+        assert_eq!(first, Some(index), "priority first, then first in, first out");
+        (index, origin)
+    }
+
+    /// No other origin has been due for longer.
+    fn check_fair(&self, chosen: usize, due: u64) {
+        let since = |index: usize| self.origins[index].since.unwrap_or(0);
+        let key = due.max(since(chosen));
+        for other in (0..ORIGINS).filter(|other| self.deferred(*other).is_empty() && self.deferred(chosen).is_empty()) {
+            if let Some(due) = self.due(other) {
+                assert!(due.max(since(other)) >= key, "origin {other} has been due for longer than {chosen}");
+            }
+        }
+    }
+
+    fn open_lease(&mut self, id: LeaseId, url: usize, errand: Errand) {
+        let origin = self.urls[url].origin;
+        self.late.retain(|_, late| *late != url);
+        let deadline = self.latest + micros(self.config.lease_life);
+        assert!(self.leases.insert(id, LeaseModel { url, errand, deadline }).is_none(), "lease {id} given twice");
+        self.urls[url].state = State::Out;
+        let state = &mut self.origins[origin];
+        state.overdue = state.overdue.saturating_sub(1);
+        state.refusals = if errand == Errand::Refusal { state.refusals + 1 } else { 0 };
+        if errand == Errand::Head || state.refusals == REFUSALS_IN_A_ROW {
+            state.refusals = 0;
+            state.since = None;
+        }
+    }
+
+    fn expire(&mut self) {
+        let over: Vec<LeaseId> =
+            self.leases.iter().filter(|(_, lease)| lease.deadline <= self.latest).map(|(id, _)| *id).collect();
+        for id in over {
+            let lease = self.leases.remove(&id).unwrap();
+            let url = &mut self.urls[lease.url];
+            url.state = State::Waiting;
+            url.attempts += u32::from(lease.errand != Errand::Refusal);
+            self.late.insert(id, lease.url);
+        }
+        self.watch();
+    }
+
+    /// The later of two told instants holds.
+    pub(crate) fn tell(&mut self, origin: usize, turn: Turn) {
+        let state = &mut self.origins[origin];
+        state.told = state.told.max(turn.ready.at.as_micros());
+        state.free = turn.overlap == Overlap::Free;
+    }
+
+    /// Notes since when each origin has been eligible; to be called after every event.
+    pub(crate) fn watch(&mut self) {
+        for index in 0..ORIGINS {
+            let eligible = self.due(index).is_some();
+            let since = self.origins[index].since.unwrap_or(self.latest);
+            self.origins[index].since = eligible.then_some(since);
+        }
+    }
+
+    pub(crate) fn check_stats(&self, stats: &Stats) {
+        let count = |wanted: &dyn Fn(State) -> bool| self.urls.iter().filter(|url| wanted(url.state)).count() as u64;
+        let expected = [
+            count(&|state| matches!(state, State::Waiting | State::Deferred(_))),
+            count(&|state| state == State::Out),
+            count(&|state| state == State::Done),
+            count(&|state| state == State::Refused),
+            count(&|state| state == State::Failed),
+            self.urls.len() as u64,
+            0,
+        ];
+        let found = [stats.queued, stats.leased, stats.done, stats.refused, stats.failed, stats.seen, stats.damaged];
+        assert_eq!(found, expected, "queued, leased, done, refused, failed, seen, damaged");
+        let stuck = (0..ORIGINS).filter(|index| self.due(*index) == Some(NEVER)).count();
+        assert_eq!(stats.stuck, stuck as u64, "stuck origins");
+    }
+
+    fn wake_at(&self) -> Option<u64> {
+        let due = (0..ORIGINS).filter_map(|index| self.due(index)).filter(|due| *due != NEVER);
+        due.chain(self.leases.values().map(|lease| lease.deadline)).min()
+    }
+
+    fn of(&self, origin: usize) -> impl Iterator<Item = &Url> {
+        self.urls.iter().filter(move |url| url.origin == origin)
+    }
+
+    fn deferred(&self, origin: usize) -> Vec<u64> {
+        let deferred = |url: &Url| if let State::Deferred(at) = url.state { Some(at) } else { None };
+        self.of(origin).filter_map(deferred).collect()
+    }
+
+    fn open(&self, origin: usize) -> impl Iterator<Item = &LeaseModel> {
+        self.leases.values().filter(move |lease| self.urls[lease.url].origin == origin)
+    }
+}
+
+pub(crate) fn micros(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap()
+}

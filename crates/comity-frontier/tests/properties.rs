@@ -1,0 +1,430 @@
+//! Random histories of the frontier against a slow model: no URL is lost, no origin is leased too early or too often,
+//! the judge is asked before every lease, and the origin due longest is served first.
+
+mod common;
+mod model;
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use comity_frontier::{
+    Frontier, Local, MemoryStore, Offer, Offered, Renewal, Renewed, SchedulerConfig, Settled, Settlement, TurnNews,
+};
+use comity_policy::{Hold, Instant, OriginPace, Ready, Reason, Turn};
+use comity_url::Origin;
+use proptest::prelude::*;
+
+use common::*;
+use model::{Errand, LeaseModel, Model, ORIGINS, State, Url};
+
+/// One event; numbers choose among what is there at the time.
+#[derive(Clone, Debug)]
+enum Event {
+    Offer { origin: usize, count: usize, priority: u8, private: bool },
+    OfferAgain { which: usize },
+    Lease { n: usize },
+    Done { which: usize, links: usize, turn: Told },
+    Retry { which: usize, turn: Told, wait: u64 },
+    Failed { which: usize, turn: Told },
+    Snooze { which: usize, turn: Told, wait: u64 },
+    Refused { which: usize },
+    Late { which: usize, done: bool, turn: Told },
+    Spent { which: usize },
+    Head { which: usize, turn: Told },
+    Renew { which: usize, wait: u64 },
+    Robots { origin: usize, unknown: bool },
+    RobotsReady { origin: usize, turn: Told },
+    RobotsHold { origin: usize, wait: Option<u64> },
+    Judge { origin: usize, hold: Option<Option<u64>> },
+    Park { origin: usize, wait: Option<u64> },
+    Release { origin: usize },
+    Wait { millis: u64 },
+    WaitLong,
+    Restart { wait: u64 },
+}
+
+/// The turn that goes with a settlement: so many milliseconds from now, or no delay at all.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    After(u64),
+    Free,
+}
+
+fn told() -> impl Strategy<Value = Told> {
+    prop_oneof![4 => (0_u64..300).prop_map(Told::After), 1 => Just(Told::Free)]
+}
+
+fn wait() -> impl Strategy<Value = Option<u64>> {
+    prop_oneof![3 => (0_u64..500).prop_map(Some), 1 => Just(None)]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let which = 0_usize..64;
+    let origin = 0..ORIGINS;
+    prop_oneof![
+        6 => (origin.clone(), 1_usize..6, 0_u8..3, prop::bool::weighted(0.2))
+            .prop_map(|(origin, count, priority, private)| Event::Offer { origin, count, priority, private }),
+        1 => which.clone().prop_map(|which| Event::OfferAgain { which }),
+        14 => (0_usize..6).prop_map(|n| Event::Lease { n }),
+        8 => (which.clone(), 0_usize..4, told()).prop_map(|(which, links, turn)| Event::Done { which, links, turn }),
+        4 => (which.clone(), told(), 0_u64..400).prop_map(|(which, turn, wait)| Event::Retry { which, turn, wait }),
+        1 => (which.clone(), told()).prop_map(|(which, turn)| Event::Failed { which, turn }),
+        2 => (which.clone(), told(), 0_u64..400).prop_map(|(which, turn, wait)| Event::Snooze { which, turn, wait }),
+        4 => which.clone().prop_map(|which| Event::Refused { which }),
+        2 => (which.clone(), any::<bool>(), told()).prop_map(|(which, done, turn)| Event::Late { which, done, turn }),
+        1 => which.clone().prop_map(|which| Event::Spent { which }),
+        3 => (which.clone(), told()).prop_map(|(which, turn)| Event::Head { which, turn }),
+        1 => (which, 0_u64..2000).prop_map(|(which, wait)| Event::Renew { which, wait }),
+        1 => (origin.clone(), any::<bool>()).prop_map(|(origin, unknown)| Event::Robots { origin, unknown }),
+        2 => (origin.clone(), told()).prop_map(|(origin, turn)| Event::RobotsReady { origin, turn }),
+        1 => (origin.clone(), wait()).prop_map(|(origin, wait)| Event::RobotsHold { origin, wait }),
+        2 => (origin.clone(), proptest::option::weighted(0.3, wait())).prop_map(|(origin, hold)| Event::Judge { origin, hold }),
+        1 => (origin.clone(), wait()).prop_map(|(origin, wait)| Event::Park { origin, wait }),
+        2 => origin.prop_map(|origin| Event::Release { origin }),
+        8 => (0_u64..300).prop_map(|millis| Event::Wait { millis }),
+        1 => Just(Event::WaitLong),
+        1 => (0_u64..200).prop_map(|wait| Event::Restart { wait }),
+    ]
+}
+
+/// The real frontier and the model, side by side.
+struct Pair {
+    real: Option<Local<MemoryStore>>,
+    model: Model,
+    judge: TestJudge,
+    now: u64,
+    names: usize,
+}
+
+impl Pair {
+    fn new(config: SchedulerConfig) -> Self {
+        let real = Some(Local::in_memory(config.clone()));
+        Self { real, model: Model::new(config), judge: TestJudge::default(), now: 0, names: 0 }
+    }
+
+    fn real(&self) -> &Local<MemoryStore> {
+        self.real.as_ref().unwrap()
+    }
+
+    fn instant(&self, millis: u64) -> Instant {
+        Instant::from_micros(self.now + millis * 1000)
+    }
+
+    fn turn(&self, told: Told) -> Turn {
+        match told {
+            Told::Free => free(),
+            Told::After(millis) => turn((self.now / 1000) + millis),
+        }
+    }
+
+    fn play(&mut self, event: Event) {
+        match event {
+            Event::Offer { origin, count, priority, private } => self.offer(origin, count, priority, private),
+            Event::OfferAgain { which } => self.offer_again(which),
+            Event::Lease { n } => self.lease(n),
+            Event::Late { which, done, turn } => self.late(which, done, turn),
+            Event::Spent { which } => self.spent(which),
+            Event::Head { which, turn } => self.head(which, turn),
+            Event::Renew { which, wait } => self.renew(which, wait),
+            Event::Wait { millis } => self.now += millis * 1000,
+            Event::WaitLong => self.now += 1_100_000,
+            Event::Restart { wait } => self.restart(wait),
+            Event::Robots { .. } | Event::RobotsReady { .. } | Event::RobotsHold { .. } | Event::Judge { .. } => {
+                self.robots(&event);
+            }
+            Event::Park { .. } | Event::Release { .. } => self.operator(&event),
+            settlement => self.settle(&settlement),
+        }
+        self.model.watch();
+        self.model.check_stats(&ready(self.real().stats(self.instant(0))).unwrap());
+    }
+
+    fn fresh(&mut self, origin: usize, count: usize, priority: u8, private: bool) -> Vec<Offer> {
+        let folder = if private { "private" } else { "open" };
+        let names = self.names..self.names + count;
+        self.names += count;
+        names.map(|name| Offer { priority, ..offer(&format!("http://o{origin}.test/{folder}/{name}")) }).collect()
+    }
+
+    /// Notes new URLs in the model.
+    fn admit(&mut self, offers: &[Offer], origin: usize) {
+        for offer in offers {
+            let (url, priority) = (offer.url.clone(), offer.priority);
+            self.model.urls.push(Url { url, origin, priority, attempts: 0, state: State::Waiting });
+        }
+    }
+
+    fn offer(&mut self, origin: usize, count: usize, priority: u8, private: bool) {
+        let offers = self.fresh(origin, count, priority, private);
+        self.admit(&offers, origin);
+        let answers = ready(self.real().offer(offers)).unwrap();
+        assert!(answers.iter().all(|answer| *answer == Offered::New));
+    }
+
+    fn offer_again(&mut self, which: usize) {
+        if let Some(url) = pick(&self.model.urls, which) {
+            let again = offer(url.url.as_str());
+            assert_eq!(ready(self.real().offer(vec![again])).unwrap(), [Offered::Seen]);
+        }
+    }
+
+    fn lease(&mut self, n: usize) {
+        self.judge.told().asked.clear();
+        let leased = ready(self.real().lease(n, &self.judge, self.instant(0))).unwrap();
+        let asked = std::mem::take(&mut self.judge.told().asked);
+        let before: Vec<_> = self.model.leases.keys().copied().collect();
+        self.model.check_lease(n, self.now, &asked, &leased);
+        let after = &self.model.leases;
+        self.model
+            .spent
+            .extend(before.into_iter().filter(|id| !after.contains_key(id) && !self.model.late.contains_key(id)));
+    }
+
+    fn settle(&mut self, event: &Event) {
+        let (Event::Done { which, .. }
+        | Event::Retry { which, .. }
+        | Event::Failed { which, .. }
+        | Event::Snooze { which, .. }
+        | Event::Refused { which }) = event
+        else {
+            unreachable!("{event:?}")
+        };
+        let Some((&lease, &LeaseModel { url, .. })) =
+            self.model.leases.iter().nth(which % self.model.leases.len().max(1))
+        else {
+            return;
+        };
+        let pace = OriginPace::default();
+        let mut links = Vec::new();
+        let (settlement, told, state) = match *event {
+            Event::Done { links: count, turn, .. } => {
+                links = self.fresh(count, count, 1, false);
+                let settlement = Settlement::Done { lease, links: links.clone(), pace, turn: self.turn(turn) };
+                (settlement, Some(self.turn(turn)), State::Done)
+            }
+            Event::Retry { turn, wait, .. } => {
+                self.model.urls[url].attempts += 1;
+                let state = if wait == 0 { State::Waiting } else { State::Deferred(self.now + wait * 1000) };
+                (retry(lease, self.turn(turn), self.instant(wait)), Some(self.turn(turn)), state)
+            }
+            Event::Failed { turn, .. } => (failed(lease, self.turn(turn)), Some(self.turn(turn)), State::Failed),
+            Event::Snooze { turn, wait, .. } => {
+                let told = self.turn(turn);
+                let until = Ready { at: self.instant(wait).max(told.ready.at), clock: Reason::RateAddress };
+                (snooze(lease, told, self.instant(wait)), Some(Turn { ready: until, ..told }), State::Waiting)
+            }
+            _ => (Settlement::Refused { lease }, None, State::Refused),
+        };
+        let count = links.len();
+        self.admit(&links, count);
+        self.close(settlement, url, told, state, count);
+    }
+
+    /// Settles a held lease in both.
+    fn close(&mut self, settlement: Settlement, url: usize, told: Option<Turn>, state: State, links: usize) {
+        self.model.latest = self.model.latest.max(self.now);
+        let lease = settlement.lease();
+        self.model.leases.remove(&lease);
+        self.model.spent.push(lease);
+        self.model.urls[url].state = state;
+        if let Some(turn) = told {
+            let origin = self.model.urls[url].origin;
+            self.model.tell(origin, turn);
+        }
+        let answers = ready(self.real().settle(vec![settlement], self.instant(0))).unwrap();
+        assert_eq!(answers, [Settled::Applied { links: vec![Offered::New; links] }]);
+    }
+
+    fn late(&mut self, which: usize, is_done: bool, told: Told) {
+        let Some((&lease, &url)) = self.model.late.iter().nth(which % self.model.late.len().max(1)) else { return };
+        let turn = self.turn(told);
+        self.model.latest = self.model.latest.max(self.now);
+        let origin = self.model.urls[url].origin;
+        self.model.tell(origin, turn);
+        self.model.late.remove(&lease);
+        self.model.spent.push(lease);
+        if is_done {
+            self.model.urls[url].state = State::Done;
+        }
+        let settlement = if is_done { done(lease, turn) } else { retry(lease, turn, self.instant(50)) };
+        let answers = ready(self.real().settle(vec![settlement], self.instant(0))).unwrap();
+        assert_eq!(answers, [Settled::Applied { links: vec![] }]);
+    }
+
+    fn spent(&mut self, which: usize) {
+        let Some(&lease) = pick(&self.model.spent, which) else { return };
+        self.model.latest = self.model.latest.max(self.now);
+        let settlement = done_with(lease, vec![offer("http://o0.test/never")], free());
+        assert_eq!(ready(self.real().settle(vec![settlement], self.instant(0))).unwrap(), [Settled::Stale]);
+        let renewed = ready(self.real().renew(lease, Renewal::until(Instant::NEVER), self.instant(0)));
+        assert_eq!(renewed.unwrap(), Renewed::Stale);
+    }
+
+    fn head(&mut self, which: usize, told: Told) {
+        let turn = self.turn(told);
+        let count = self.model.leases.len().max(1);
+        let Some((&lease, held)) = self.model.leases.iter_mut().nth(which % count) else { return };
+        if held.errand == Errand::Head {
+            held.errand = Errand::Body;
+        }
+        let origin = self.model.urls[held.url].origin;
+        self.model.latest = self.model.latest.max(self.now);
+        self.model.tell(origin, turn);
+        let renewed = ready(self.real().renew(lease, Renewal::head_arrived(turn), self.instant(0)));
+        assert_eq!(renewed.unwrap(), Renewed::Held);
+    }
+
+    fn renew(&mut self, which: usize, wait: u64) {
+        let deadline = self.instant(wait);
+        let count = self.model.leases.len().max(1);
+        let Some((&lease, held)) = self.model.leases.iter_mut().nth(which % count) else { return };
+        held.deadline = deadline.as_micros();
+        self.model.latest = self.model.latest.max(self.now);
+        let renewed = ready(self.real().renew(lease, Renewal::until(deadline), self.instant(0)));
+        assert_eq!(renewed.unwrap(), Renewed::Held);
+    }
+
+    fn robots(&mut self, event: &Event) {
+        let now = self.instant(0);
+        match *event {
+            Event::Robots { origin, unknown } => {
+                self.model.origins[origin].unknown = unknown;
+                let mut told = self.judge.told();
+                if unknown {
+                    told.unknown.insert(name(origin))
+                } else {
+                    told.unknown.remove(&name(origin))
+                };
+            }
+            Event::Judge { origin, hold } => {
+                self.model.origins[origin].held = hold.map(|wait| wait.map(|wait| wait * 1000));
+                let mut told = self.judge.told();
+                told.held.remove(&name(origin));
+                if let Some(wait) = hold {
+                    told.held.insert(name(origin), Hold { reason: Reason::ParkRobots, wait: wait.map(ms) });
+                }
+            }
+            Event::RobotsReady { origin, turn } => {
+                let turn = self.turn(turn);
+                self.model.latest = self.model.latest.max(self.now);
+                let state = &mut self.model.origins[origin];
+                (state.told, state.free) = (turn.ready.at.as_micros(), turn.overlap == comity_policy::Overlap::Free);
+                (state.robots, state.hold) = (None, None);
+                ready(self.real().turn(name(origin), TurnNews::RobotsReady { turn }, now)).unwrap();
+            }
+            Event::RobotsHold { origin, wait } => {
+                self.model.latest = self.model.latest.max(self.now);
+                let until = wait.map(|wait| self.instant(wait));
+                let state = &mut self.model.origins[origin];
+                (state.robots, state.hold) = (None, Some(until.unwrap_or(Instant::NEVER).as_micros()));
+                let news = TurnNews::Hold { until, reason: Reason::ParkRobots };
+                ready(self.real().turn(name(origin), news, now)).unwrap();
+            }
+            _ => unreachable!("{event:?}"),
+        }
+    }
+
+    fn operator(&mut self, event: &Event) {
+        let now = self.instant(0);
+        match *event {
+            Event::Park { origin, wait } => {
+                self.model.latest = self.model.latest.max(self.now);
+                let until = wait.map(|wait| self.instant(wait));
+                self.model.origins[origin].park = Some(until.unwrap_or(Instant::NEVER).as_micros());
+                ready(self.real().park(name(origin), Reason::ParkOperator, until, now)).unwrap();
+            }
+            Event::Release { origin } => {
+                self.model.latest = self.model.latest.max(self.now);
+                (self.model.origins[origin].park, self.model.origins[origin].hold) = (None, None);
+                ready(self.real().release(name(origin), now)).unwrap();
+            }
+            _ => unreachable!("{event:?}"),
+        }
+    }
+
+    /// A kill: only the store survives.
+    fn restart(&mut self, wait: u64) {
+        let store = self.real.take().unwrap().into_store().unwrap();
+        let turn = Ready { at: self.instant(wait), clock: Reason::RateOrigin };
+        self.real = Some(Local::open(store, self.model.config.clone(), turn).unwrap());
+        self.model.latest = 0;
+        self.model.leases.clear();
+        self.model.late.clear();
+        self.model.spent.clear();
+        for url in &mut self.model.urls {
+            if matches!(url.state, State::Deferred(_) | State::Out) {
+                url.state = State::Waiting;
+            }
+        }
+        for index in 0..ORIGINS {
+            let known = self.model.urls.iter().any(|url| url.origin == index);
+            let state = &mut self.model.origins[index];
+            let (unknown, held) = (state.unknown, state.held);
+            let told = if known { turn.at.as_micros() } else { 0 };
+            *state = model::OriginModel { told, unknown, held, ..model::OriginModel::default() };
+        }
+    }
+
+    /// Everything allowed, every lease settled: what is queued must all come out.
+    fn drain(&mut self) {
+        for origin in 0..ORIGINS {
+            self.play(Event::Robots { origin, unknown: false });
+            self.play(Event::Judge { origin, hold: None });
+            self.play(Event::Release { origin });
+            self.play(Event::RobotsReady { origin, turn: Told::After(0) });
+        }
+        for _ in 0..10_000 {
+            self.play(Event::Lease { n: 64 });
+            while let Some(held) = self.model.leases.values().next() {
+                let refusal = held.errand == Errand::Refusal;
+                self.play(if refusal {
+                    Event::Refused { which: 0 }
+                } else {
+                    Event::Done { which: 0, links: 0, turn: Told::After(1) }
+                });
+            }
+            if self.model.urls.iter().all(|url| matches!(url.state, State::Done | State::Refused | State::Failed)) {
+                return;
+            }
+            self.now += 20_000;
+        }
+        panic!("these never came out: {:?}", self.model.urls);
+    }
+}
+
+fn name(index: usize) -> Origin {
+    origin(&format!("http://o{index}.test"))
+}
+
+fn pick<T>(list: &[T], which: usize) -> Option<&T> {
+    list.get(which % list.len().max(1))
+}
+
+/// The memory store answers inline: one poll is enough.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("an inline store does not wait"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_history_agrees_with_the_slow_model(
+        events in proptest::collection::vec(event(), 1..200),
+        per_origin in 1_u32..4, deferred_per_origin in 1_u32..4, resident_per_origin in 1_u32..5, resident in 0_u32..200,
+    ) {
+        let config = SchedulerConfig {
+            per_origin, deferred_per_origin, resident_per_origin, resident,
+            lease_life: ms(1000), robots_patience: ms(3000), ..SchedulerConfig::default()
+        };
+        let mut pair = Pair::new(config);
+        for event in events {
+            pair.play(event);
+        }
+        pair.drain();
+    }
+}
