@@ -75,7 +75,8 @@ pub(crate) struct Collector {
     pub(crate) notes: Notes,
     title: Title,
     title_text: String,
-    in_template: bool,
+    /// Depth and offset of the element last seen within a template.
+    in_template: Option<(usize, usize)>,
     noscript: [Noscript; NOSCRIPT_DEPTH],
     pages: usize,
     resources: usize,
@@ -113,14 +114,15 @@ impl Collector {
         self.notes.restarts
     }
 
-    /// Says that the element that comes next lies within a template: its content is no part of the document.
-    pub(crate) fn enter_template(&mut self) {
-        self.in_template = true;
+    /// Says that this element, which [`Collector::element`] may get next, lies within a template: its
+    /// content is no part of the document.
+    pub(crate) fn enter_template(&mut self, element: &Element<'_, '_>, depth: usize) {
+        self.in_template = Some((depth, element.source_location().bytes().start));
     }
 
     /// Takes one start tag; `depth` counts the `noscript` elements around it.
     pub(crate) fn element(&mut self, element: &Element<'_, '_>, depth: usize) {
-        let in_template = std::mem::take(&mut self.in_template);
+        let in_template = self.in_template.take() == Some((depth, element.source_location().bytes().start));
         let name = element.tag_name();
         if name == "title" && self.title == Title::Reading {
             self.title = Title::Read;

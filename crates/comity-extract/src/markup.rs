@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use lol_html::errors::RewritingError;
 use lol_html::html_content::TextChunk;
-use lol_html::send::{ElementContentHandlers, HtmlRewriter, Settings};
+use lol_html::send::{Element, ElementContentHandlers, HtmlRewriter, Settings};
 use lol_html::{HandlerResult, MemorySettings, OutputSink, Selector};
 
 use crate::collect::{Collector, ELEMENTS, Mark, NOSCRIPT_DEPTH, Noscript};
@@ -107,7 +107,7 @@ static SELECTORS: LazyLock<Selectors> = LazyLock::new(|| {
     let parse = |text: &str| text.parse().expect("a constant selector parses");
     Selectors {
         elements: parse(&ELEMENTS.join(",")),
-        in_template: parse(&ELEMENTS.map(|name| format!("template {name}")).join(",")),
+        in_template: parse("template *"),
         title: parse("title"),
         noscript: parse("noscript"),
     }
@@ -123,14 +123,14 @@ fn settings(shared: &Shared, limits: PageLimits, depth: usize) -> Settings<'stat
     let settings = settings
         .append_element_content_handler((
             Cow::Borrowed(&SELECTORS.in_template),
-            ElementContentHandlers::default().element(move |_: &mut lol_html::send::Element<'_, '_>| {
-                templates.lock().enter_template();
+            ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
+                templates.lock().enter_template(element, depth);
                 Ok(())
             }),
         ))
         .append_element_content_handler((
             Cow::Borrowed(&SELECTORS.elements),
-            ElementContentHandlers::default().element(move |element: &mut lol_html::send::Element<'_, '_>| {
+            ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
                 elements.lock().element(element, depth);
                 Ok(())
             }),

@@ -1,5 +1,7 @@
 //! How the bytes of a page are read.
 
+#![expect(clippy::unwrap_used, reason = "the URLs of the tests are constants")]
+
 use comity_extract::{CharsetSource, ContentKind, Page, PageLimits, PageReader};
 use comity_url::CrawlUrl;
 
@@ -19,7 +21,8 @@ fn the_first_declaration_that_counts_wins() {
     use CharsetSource::{Assumed, ByteOrderMark, Detector, Header, Meta, XmlDeclaration};
     let meta: &[u8] = b"<meta charset=koi8-r><p>";
     let late = [vec![b' '; 1024], meta.to_vec()].concat();
-    let rows: [(&str, Option<&str>, Vec<u8>, &str, CharsetSource); 11] = [
+    type Row = (&'static str, Option<&'static str>, Vec<u8>, &'static str, CharsetSource);
+    let rows: [Row; 11] = [
         ("mark over header", Some("text/html;charset=koi8-r"), b"\xef\xbb\xbf<p>".to_vec(), "UTF-8", ByteOrderMark),
         ("header over meta", Some("text/html;charset=gbk"), meta.to_vec(), "GBK", Header),
         ("meta", Some("text/html"), meta.to_vec(), "KOI8-R", Meta),

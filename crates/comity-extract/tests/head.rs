@@ -1,5 +1,7 @@
 //! What the head of a page says.
 
+#![expect(clippy::unwrap_used, reason = "the URLs of the tests are constants")]
+
 use comity_extract::{Page, PageLimits, PageReader};
 use comity_url::CrawlUrl;
 
