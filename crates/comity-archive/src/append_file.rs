@@ -64,9 +64,13 @@ impl AppendFile {
         self.backing.sync().map_err(|e| ArchiveError::io(&self.open_path(), e))
     }
 
-    /// Syncs and gives the file its final name; a torn file keeps its suffix.
+    /// Syncs and gives the file its final name; a torn file keeps its suffix, an empty one is removed.
     pub(crate) fn close(self) -> Result<(), ArchiveError> {
         self.check_whole()?;
+        if self.end == 0 {
+            let open = self.open_path();
+            return std::fs::remove_file(&open).map_err(|e| ArchiveError::io(&open, e));
+        }
         self.sync()?;
         let (open, last) = (self.open_path(), self.folder.join(&self.name));
         drop(self.backing);

@@ -1,18 +1,18 @@
-use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use comity_policy::{Clock, Digest};
-use comity_url::Origin;
+use comity_policy::Clock;
 
 use crate::chain::{ChainHead, Line, SALT_BYTES};
 use crate::disk::{Disk, RealDisk};
 use crate::entropy::record_id;
 use crate::names::{Names, RECORDS_END, WARC_END};
 use crate::records::writer::RecordsWriter;
+use crate::resume::last_head;
+use crate::robots_responses::RobotsResponses;
+use crate::stored::{Stored, StoredWarc};
 use crate::warc::writer::WarcWriter;
-use crate::{ArchiveConfig, ArchiveError, Entropy, Event, Record, read_records};
+use crate::{ArchiveConfig, ArchiveError, Entropy, Event, Record};
 
 /// The storage of one crawl: WARC files, record lines and their chain under one directory.
 ///
@@ -42,30 +42,6 @@ pub struct Archive {
     done: Vec<Stored>,
     pub(crate) robots: RobotsResponses,
     unchecked: u64,
-}
-
-/// Where an outcome was stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// Number of its record line.
-    pub seq: u64,
-    /// The line's salted commitment: `comity-record` of the WARC metadata.
-    pub record: Digest,
-    /// Final name of the records file.
-    pub records_file: Arc<str>,
-    /// Where the event lies in the WARC; `None` when nothing of it does.
-    pub warc: Option<StoredWarc>,
-}
-
-/// Where an event lies in a WARC file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredWarc {
-    /// Final name of the file; while written it ends in `.open`.
-    pub file: Arc<str>,
-    /// First byte of the event.
-    pub offset: u64,
-    /// First byte after it: the file is valid up to here.
-    pub end: u64,
 }
 
 /// Outcomes held between two flushes, at most.
@@ -158,7 +134,6 @@ impl Archive {
         if self.staged_from.is_none() {
             self.staged_from = stored.warc.as_ref().map(|place| place.offset);
         }
-        self.unchecked += stored.warc.as_ref().map_or(0, |place| place.end - place.offset);
         self.staged.push(stored);
         Ok(())
     }
@@ -219,21 +194,35 @@ impl Archive {
         if self.warc.end_offset() >= limit || self.records.end_offset() >= limit {
             self.roll()?;
         }
-        if self.base.is_none() {
-            let base = self.names.next(self.clock.wall(), &self.dir.join("warc"), &self.dir.join("records"))?;
-            self.records.open(&format!("{base}{RECORDS_END}"))?;
-            self.base = Some(base);
+        if self.base.is_none() { self.open_records() } else { Ok(()) }
+    }
+
+    /// Opens a records file; its name reserves that of the WARC beside it.
+    fn open_records(&mut self) -> Result<(), ArchiveError> {
+        let (warc, records) = (self.dir.join("warc"), self.dir.join("records"));
+        loop {
+            let base = self.names.next(self.clock.wall(), &warc, &records)?;
+            match self.records.open(&format!("{base}{RECORDS_END}")) {
+                // Another process was quicker: the next serial is tried, as often as `Names` allows.
+                Err(ArchiveError::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    self.base = Some(base);
+                    return Ok(());
+                }
+            }
         }
-        Ok(())
     }
 
     /// Opens the WARC of the current pair, with its warcinfo, if it is not open yet.
     pub(crate) fn open_warc(&mut self) -> Result<(), ArchiveError> {
-        if self.warc.file_name().is_some() {
+        if self.warc.end_offset() > 0 {
             return Ok(());
         }
         let name = format!("{}{WARC_END}", self.base.as_deref().unwrap_or_default());
-        self.warc.open(&name)?;
+        if self.warc.file_name().is_none() {
+            self.warc.open(&name)?;
+        }
         let result = self.write_warcinfo(&name);
         if result.is_err() {
             self.warc.discard();
@@ -303,7 +292,9 @@ impl Archive {
 
     /// Stages the line of an event whose WARC records are written.
     pub(crate) fn stage_line(&mut self, line: &Line, warc: Option<StoredWarc>) -> Stored {
-        self.records.stage(&line.to_text());
+        let text = line.to_text();
+        self.unchecked += text.len() as u64 + warc.as_ref().map_or(0, |place| place.end - place.offset);
+        self.records.stage(&text);
         self.head = Some(line.head());
         let records_file = self.records.file_name().unwrap_or_default().into();
         Stored { seq: line.seq, record: line.commitment, records_file, warc }
@@ -311,61 +302,6 @@ impl Archive {
 
     pub(crate) fn new_id(&mut self) -> Result<String, ArchiveError> {
         record_id(self.entropy.as_mut()).map_err(|e| ArchiveError::io(&self.dir, e))
-    }
-}
-
-/// Which WARC record holds the robots.txt that decisions name by digest: the last of each origin, as far back as
-/// [`RobotsResponses::REMEMBERED`] origins.
-#[derive(Debug, Default)]
-pub(crate) struct RobotsResponses {
-    ids: HashMap<Origin, (Digest, Arc<str>)>,
-    order: VecDeque<Origin>,
-}
-
-impl RobotsResponses {
-    const REMEMBERED: usize = 16_384;
-
-    pub(crate) fn remember(&mut self, origin: &Origin, digest: Digest, id: &str) {
-        if self.ids.insert(origin.clone(), (digest, id.into())).is_none() {
-            self.order.push_back(origin.clone());
-        }
-        if self.order.len() > Self::REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.ids.remove(&oldest);
-        }
-    }
-
-    pub(crate) fn find(&self, origin: &Origin, digest: Option<Digest>) -> Option<String> {
-        let (known, id) = self.ids.get(origin)?;
-        (Some(*known) == digest).then(|| id.to_string())
-    }
-}
-
-impl fmt::Display for StoredWarc {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}-{}", self.file, self.offset, self.end)
-    }
-}
-
-/// The end of the chain that is there: the last whole line of all record files, checked against `D/chain`.
-fn last_head(dir: &Path) -> Result<Option<ChainHead>, ArchiveError> {
-    let path = dir.join("records");
-    let wrong = |problem: String| ArchiveError::Chain { path: path.clone(), problem };
-    let stated = ChainHead::load(dir)?;
-    let (mut last, mut passed) = (None, stated.is_none());
-    for line in read_records(dir).map_err(|e| wrong(e.to_string()))? {
-        let head = line.map_err(|e| wrong(e.to_string()))?.head();
-        passed |= stated == Some(head);
-        last = Some(head);
-    }
-    match stated {
-        Some(stated) if !passed => Err(wrong(format!(
-            "line {} of the chain head is missing, the last is {:?}",
-            stated.seq,
-            last.map(|l| l.seq)
-        ))),
-        _ => Ok(last),
     }
 }
 

@@ -1,4 +1,65 @@
-//! WARC files, records and the hash chain.
+//! WARC files, record lines, their hash chain, and the evidence behind decisions.
+//!
+//! What it is: the storage of one crawl. Each URL outcome, a refusal too, becomes WARC/1.1 records (request, response,
+//! metadata; a gzip member each) and one line of a tamper-evident chain. Everything a site had asked for is kept once
+//! per digest, with the dates it was seen.
+//!
+//! What it is not: an index (CDXJ), a recovery of files that a crash left open, or a WARC library for other writers.
+//! It fetches nothing and decides nothing: it is made from [`comity_policy::Capture`] and
+//! [`comity_policy::Decision`] values.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use comity_archive::{Archive, ArchiveConfig, Basis, Context, CrawlFacts, Event, NotFetched, OsEntropy, Target};
+//! use comity_archive::{read_records, ChainVerifier};
+//! use comity_policy::{Clock, Identity, Instant, Reason, WallTime};
+//!
+//! #[derive(Debug)]
+//! struct Noon;
+//! impl Clock for Noon {
+//!     fn now(&self) -> Instant { Instant::START }
+//!     fn wall(&self) -> WallTime { WallTime::from_unix_millis(1_796_040_000_000) }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let dir = tempfile::tempdir()?;
+//! let identity = Identity::new("MyBot/1.0", "https://example.com/bot", &[], Vec::new())?;
+//! let config = ArchiveConfig { min_free: 0, ..ArchiveConfig::new(CrawlFacts::new("first crawl", identity)) };
+//! let mut archive = Archive::create(dir.path(), config, Arc::new(Noon), Box::new(OsEntropy))?;
+//!
+//! let stored = archive.append(&Event::NotFetched(Box::new(NotFetched {
+//!     target: Target::Text("mailto:someone@example.com".to_owned()),
+//!     reason: Reason::UrlSyntax,
+//!     basis: Basis::Rule,
+//!     at: Noon.wall(),
+//!     until: None,
+//!     detail: None,
+//!     context: Context::default(),
+//! })))?;
+//! assert_eq!(stored.seq, 0);
+//! archive.close()?;
+//!
+//! let mut chain = ChainVerifier::default();
+//! for line in read_records(dir.path())? {
+//!     let line = line?;
+//!     chain.step(&line)?;
+//!     assert_eq!(line.record()?.map(|record| record.reason).as_deref(), Some("url.syntax"));
+//! }
+//! assert_eq!(chain.report().lines, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `archive`, `event`, `config` | [`Archive`]: an [`Event`] in, a [`Stored`] out |
+//! | `warc` | heads made true to the stored body, the grammar, gzip members; [`WarcReader`] |
+//! | `record`, `records` | [`Record`]: what was known; its files; [`read_records`] |
+//! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
+//! | `evidence` | [`EvidenceStore`]: robots.txt copies, dated, once per digest |
+
+#[cfg(test)]
+extern crate self as comity_archive;
 
 mod append_file;
 mod archive;
@@ -10,23 +71,31 @@ mod disk;
 mod entropy;
 mod error;
 mod event;
+mod evidence;
+#[cfg(test)]
+mod fault_tests;
 mod names;
 mod record;
 mod records;
+mod resume;
+mod robots_responses;
 mod store_event;
+mod stored;
 mod warc;
 
-pub use archive::{Archive, Stored, StoredWarc};
+pub use archive::Archive;
 pub use chain::{ChainFault, ChainHead, ChainReport, ChainVerifier, Content, Line, LineError, verify_chain};
 pub use config::{ArchiveConfig, CrawlFacts};
 pub use entropy::{Entropy, OsEntropy};
 pub use error::ArchiveError;
 pub use event::{Basis, Context, Event, Fetched, NotFetched, Target};
+pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
     AgentRecord, DecisionRecord, Discovery, PurposeRecord, RECORD_SCHEMA, RawText, Record, RequestRecord,
     ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, TimeRecord, TlsRecord, VantageRecord, WarcPlace,
     WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records};
+pub use stored::{Stored, StoredWarc};
 pub use warc::reader::{Damage, WarcError, WarcReader};
 pub use warc::record::{Grammar, WarcRecord};

@@ -2,11 +2,12 @@
 
 use comity_policy::{Capture, Errand, Spool, WallTime};
 
-use crate::archive::{Archive, Stored, StoredWarc};
+use crate::archive::Archive;
 use crate::digests::BlockDigests;
 use crate::record::build::{self, Http, Made};
 use crate::record::metadata::{self, Changes};
 use crate::record::{WarcPlace, WarcPlaces};
+use crate::stored::{Stored, StoredWarc};
 use crate::warc::grammar::{RecordHeader, WarcType};
 use crate::warc::http_head::{self, StoredHead};
 use crate::warc::info::warcinfo;

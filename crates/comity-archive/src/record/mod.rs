@@ -2,7 +2,9 @@
 
 mod absent;
 pub(crate) mod build;
+mod judged;
 pub(crate) mod metadata;
+mod parts;
 
 use std::collections::BTreeMap;
 

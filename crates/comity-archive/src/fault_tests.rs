@@ -1,0 +1,176 @@
+//! A disk that fills up after every number of bytes: what was acknowledged stays, what was not is gone.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::disk::{Backing, Disk};
+use crate::{Archive, ArchiveConfig, ArchiveError, ChainVerifier, Event};
+use common::{StillClock, capture, lines, page, refused, warc_records};
+
+/// Real files that take `room` bytes in all, then none; the write that meets the end is cut short.
+#[derive(Debug)]
+struct SmallDisk {
+    room: Arc<AtomicU64>,
+    cuts_fail: bool,
+}
+
+#[derive(Debug)]
+struct SmallFile {
+    file: File,
+    room: Arc<AtomicU64>,
+    cuts_fail: bool,
+}
+
+impl Disk for SmallDisk {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Backing>> {
+        let file = File::create_new(path)?;
+        Ok(Box::new(SmallFile { file, room: self.room.clone(), cuts_fail: self.cuts_fail }))
+    }
+
+    fn free(&self, _: &Path) -> io::Result<Option<u64>> {
+        Ok(Some(self.room.load(Ordering::Relaxed)))
+    }
+}
+
+impl Write for SmallFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.room.load(Ordering::Relaxed);
+        let fits = bytes.len().min(usize::try_from(room).unwrap());
+        if fits == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.room.store(room - fits as u64, Ordering::Relaxed);
+        self.file.write(&bytes[..fits])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Backing for SmallFile {
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        if self.cuts_fail { Err(io::ErrorKind::Other.into()) } else { Backing::cut(&mut self.file, len) }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Backing::sync(&self.file)
+    }
+}
+
+fn open(dir: &Path, room: &Arc<AtomicU64>, cuts_fail: bool, config: ArchiveConfig) -> Result<Archive, ArchiveError> {
+    let disk = Arc::new(SmallDisk { room: room.clone(), cuts_fail });
+    Archive::create_on(disk, dir, config, Arc::new(StillClock), common::SeededEntropy::boxed(9))
+}
+
+fn events() -> Vec<Event> {
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    let one = |n: u32| match n % 3 {
+        0 => refused(&format!("https://a.test/private/{n}"), "/private"),
+        _ => page(capture(&format!("https://a.test/{n}"), head, b"hello")),
+    };
+    (1..6).map(one).collect()
+}
+
+/// As many metadata records as acknowledged fetches, as many lines as acknowledgements, all of it readable.
+fn check_whole(dir: &Path, acknowledged: u64) {
+    let lines = lines(dir);
+    assert_eq!(lines.len() as u64, acknowledged);
+    let mut chain = ChainVerifier::default();
+    lines.iter().for_each(|line| chain.step(line).unwrap());
+    let fetched = lines.iter().filter(|line| line.record().unwrap().unwrap().outcome == "fetched").count();
+    let records = warc_records(dir);
+    for kind in ["response", "request", "metadata"] {
+        assert_eq!(records.iter().filter(|r| r.kind() == kind).count(), fetched, "{kind}");
+    }
+    assert!(records.first().is_none_or(|first| first.kind() == "warcinfo"));
+}
+
+#[test]
+fn a_disk_that_fills_up_anywhere_loses_only_what_was_not_acknowledged() {
+    let events = events();
+    let config = ArchiveConfig { rollover: 2500, ..common::config() };
+    let mut failures = 0;
+    for bytes in (0..16_000).step_by(499) {
+        let (dir, room) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(bytes)));
+        let mut archive = open(dir.path(), &room, false, config.clone()).unwrap();
+        let mut acknowledged = 0;
+        let mut rest = events.iter();
+        let failed = rest.find(|event| match archive.append(event) {
+            Ok(stored) => {
+                assert_eq!(stored.seq, acknowledged);
+                acknowledged += 1;
+                false
+            }
+            Err(error) => {
+                assert!(error.is_full(), "{error}");
+                true
+            }
+        });
+        check_whole(dir.path(), acknowledged);
+        failures += u32::from(failed.is_some());
+        // Space comes back: the very archive goes on where it was.
+        room.store(1 << 20, Ordering::Relaxed);
+        for event in failed.into_iter().chain(rest) {
+            assert_eq!(archive.append(event).unwrap().seq, acknowledged);
+            acknowledged += 1;
+        }
+        archive.close().unwrap();
+        check_whole(dir.path(), events.len() as u64);
+    }
+    assert!(failures > 20, "the small disk filled up only {failures} times");
+}
+
+#[test]
+fn a_failed_flush_takes_back_every_staged_event() {
+    let (dir, room) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(1 << 20)));
+    let mut archive = open(dir.path(), &room, false, common::config()).unwrap();
+    archive.append(&events()[0]).unwrap();
+    let end = archive.end_offset().unwrap().1;
+    events().iter().for_each(|event| archive.stage(event).unwrap());
+    assert!(archive.end_offset().unwrap().1 > end);
+    room.store(3, Ordering::Relaxed);
+    assert!(archive.flush().unwrap_err().is_full());
+    assert_eq!(archive.end_offset().unwrap().1, end);
+    check_whole(dir.path(), 1);
+    room.store(1 << 20, Ordering::Relaxed);
+    events().iter().for_each(|event| archive.stage(event).unwrap());
+    let stored = archive.flush().unwrap();
+    assert_eq!(stored.iter().map(|s| s.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    archive.close().unwrap();
+    check_whole(dir.path(), 6);
+}
+
+#[test]
+fn a_write_that_cannot_be_taken_back_ends_the_file() {
+    let (dir, room) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(2500)));
+    let mut archive = open(dir.path(), &room, true, common::config()).unwrap();
+    let events = events();
+    let error = events.iter().cycle().take(100).find_map(|event| archive.append(event).err()).unwrap();
+    assert!(matches!(error, ArchiveError::Torn { .. }), "{error}");
+    room.store(1 << 20, Ordering::Relaxed);
+    assert!(archive.append(&events[0]).is_err(), "nothing may follow a torn record");
+    assert!(archive.close().is_err());
+    assert!(
+        common::files(dir.path(), "records")
+            .iter()
+            .chain(&common::files(dir.path(), "warc"))
+            .all(|f| f.extension().unwrap() == "open")
+    );
+}
+
+#[test]
+fn too_little_free_space_is_said_before_anything_is_written() {
+    let (dir, room) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(999)));
+    let config = ArchiveConfig { min_free: 1000, ..common::config() };
+    let error = open(dir.path(), &room, false, config.clone()).unwrap_err();
+    assert!(error.to_string().ends_with("999 bytes are free, at least 1000 must stay free"), "{error}");
+    room.store(1000, Ordering::Relaxed);
+    assert!(open(dir.path(), &room, false, config).is_ok());
+}

@@ -1,0 +1,108 @@
+use comity_policy::{Decision, RobotsState};
+use comity_signals::{Declared, Place, Statement, Verdict};
+use comity_url::Origin;
+
+use super::absent::{Absent, Why};
+use super::build::RobotsBasis;
+use super::{DecisionRecord, PurposeRecord, RobotsRecord, RuleRecord, SignalRecord};
+
+pub(super) fn robots(
+    decision: &Decision,
+    basis: &RobotsBasis<'_>,
+    record: Option<String>,
+    absent: &mut Absent,
+) -> RobotsRecord {
+    let found = &decision.robots;
+    let age = found.fetched.map(|at| u64::try_from(basis.used.since(at).as_millis()).unwrap_or(u64::MAX));
+    let delay = found.crawl_delay.map(|d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX));
+    let no_record = if found.digest.is_some() { Why::NotRemembered } else { Why::NoRobots };
+    RobotsRecord {
+        age_ms: absent.note("robots.age_ms", age, Why::NoRobots),
+        bytes: found.bytes,
+        crawl_delay_ms: absent.note("robots.crawl_delay_ms", delay, Why::NotStated),
+        digest: absent.note("robots.digest", found.digest.map(|d| d.to_string()), Why::NoRobots),
+        expires: absent.note("robots.expires", found.expires.map(|at| at.to_string()), Why::NoRobots),
+        fetched: absent.note("robots.fetched", found.fetched.map(|at| at.to_string()), Why::NoRobots),
+        final_url: absent.note(
+            "robots.final_url",
+            found.final_url.as_ref().map(|u| u.as_str().to_owned()),
+            Why::NoRobots,
+        ),
+        for_origin: basis.origin.as_str().to_owned(),
+        group_line: absent.note("robots.group_line", found.group_line, Why::NoGroup),
+        record: absent.note("robots.record", record, no_record),
+        state: found.state.as_str().to_owned(),
+        status: absent.note("robots.status", found.status, Why::NoRobots),
+        truncated: found.truncated,
+    }
+}
+
+/// A robots.txt is not judged by itself (RFC 9309 §2.2.2).
+pub(super) fn robots_itself(origin: &Origin, absent: &mut Absent) -> RobotsRecord {
+    let nulls =
+        ["age_ms", "crawl_delay_ms", "digest", "expires", "fetched", "final_url", "group_line", "record", "status"];
+    for name in nulls {
+        absent.note::<()>(format!("robots.{name}"), None, Why::NotApplicable);
+    }
+    RobotsRecord {
+        age_ms: None,
+        bytes: 0,
+        crawl_delay_ms: None,
+        digest: None,
+        expires: None,
+        fetched: None,
+        final_url: None,
+        for_origin: origin.as_str().to_owned(),
+        group_line: None,
+        record: None,
+        state: RobotsState::NotApplicable.as_str().to_owned(),
+        status: None,
+        truncated: false,
+    }
+}
+
+pub(super) fn rule(decision: &Decision) -> Option<RuleRecord> {
+    decision.rule.as_ref().map(|rule| RuleRecord {
+        group_line: rule.group_line,
+        kind: rule.kind.to_owned(),
+        line: rule.line,
+        pattern: rule.pattern.clone(),
+        priority: rule.priority,
+    })
+}
+
+pub(super) fn decision_record(decision: &Decision, declared: &[Declared]) -> DecisionRecord {
+    let verdicts = declared.iter().filter_map(|d| d.judged()).map(|p| (p, decision.preferences.verdict(p)));
+    let outcome = |verdict: Verdict| if verdict == Verdict::Denied { "refuse" } else { "proceed" };
+    DecisionRecord {
+        at: decision.decided.to_string(),
+        default_applied: verdicts.clone().any(|(_, verdict)| verdict == Verdict::Unspecified),
+        purposes: verdicts
+            .map(|(purpose, verdict)| {
+                let record =
+                    PurposeRecord { decision: outcome(verdict).to_owned(), verdict: verdict.as_str().to_owned() };
+                (purpose.as_str().to_owned(), record)
+            })
+            .collect(),
+        reason: decision.reason.code().to_owned(),
+    }
+}
+
+pub(super) fn signal(n: usize, statement: &Statement, absent: &mut Absent) -> SignalRecord {
+    SignalRecord {
+        derived: statement.derived,
+        path: absent.note(format!("signals.{n}.path"), statement.path.clone(), Why::EveryPath),
+        place: match statement.place {
+            Place::Whole => "whole".to_owned(),
+            Place::Line(n) => format!("line {n}"),
+            Place::Header(n) => format!("header {n}"),
+            Place::Rule(n) => format!("rule {n}"),
+            Place::Element(n) => format!("element {n}"),
+        },
+        purpose: statement.purpose.as_str().to_owned(),
+        raw: statement.raw.clone(),
+        reservation: statement.reservation,
+        source: statement.source.as_str().to_owned(),
+        verdict: statement.verdict.as_str().to_owned(),
+    }
+}

@@ -1,0 +1,24 @@
+use std::path::Path;
+
+use crate::{ArchiveError, ChainHead, read_records};
+
+/// The end of the chain that is there: the last whole line of all record files, checked against `D/chain`.
+pub(crate) fn last_head(dir: &Path) -> Result<Option<ChainHead>, ArchiveError> {
+    let path = dir.join("records");
+    let wrong = |problem: String| ArchiveError::Chain { path: path.clone(), problem };
+    let stated = ChainHead::load(dir)?;
+    let (mut last, mut passed) = (None, stated.is_none());
+    for line in read_records(dir).map_err(|e| wrong(e.to_string()))? {
+        let head = line.map_err(|e| wrong(e.to_string()))?.head();
+        passed |= stated == Some(head);
+        last = Some(head);
+    }
+    match stated {
+        Some(stated) if !passed => Err(wrong(format!(
+            "line {} of the chain head is missing, the last is {:?}",
+            stated.seq,
+            last.map(|l| l.seq)
+        ))),
+        _ => Ok(last),
+    }
+}

@@ -1,0 +1,82 @@
+//! Copies once per digest, dates for each sighting.
+
+mod common;
+
+use comity_archive::{EvidenceKind, EvidenceStore, Sighting};
+use comity_policy::WallTime;
+use common::*;
+
+fn at(minute: i64) -> WallTime {
+    WallTime::from_unix_millis(START + minute * 60_000)
+}
+
+fn sightings(store: &EvidenceStore) -> Vec<Sighting> {
+    store.sightings().unwrap().map(|s| s.unwrap()).collect()
+}
+
+#[test]
+fn bytes_are_kept_once_and_every_sighting_is_dated() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = EvidenceStore::open(dir.path()).unwrap();
+    let (kind, body) = (EvidenceKind::RobotsTxt, &b"User-agent: *\nDisallow: /\n"[..]);
+    let a = store.put(kind, &url("http://a.test/robots.txt"), at(0), 200, Some(body)).unwrap().unwrap();
+    let b = store.put(kind, &url("http://b.test/robots.txt"), at(1), 200, Some(body)).unwrap().unwrap();
+    let none = store.put(kind, &url("http://c.test/robots.txt"), at(2), 404, None).unwrap();
+    let empty = store.put(kind, &url("http://d.test/robots.txt"), at(3), 200, Some(b"")).unwrap().unwrap();
+    store.sync().unwrap();
+    assert_eq!((a, none), (b, None));
+    assert_eq!(store.find(a).unwrap().as_deref(), Some(body));
+    assert_eq!(store.find(empty).unwrap().as_deref(), Some(&b""[..]));
+    assert_eq!(empty.to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    let hex = a.to_string();
+    assert_eq!(std::fs::read(dir.path().join("evidence").join(&hex[..2]).join(&hex)).unwrap(), body);
+
+    drop(store);
+    let store = EvidenceStore::open(dir.path()).unwrap();
+    let seen = sightings(&store);
+    assert_eq!(seen.len(), 4);
+    assert_eq!(seen[1].url, "http://b.test/robots.txt");
+    assert_eq!(seen[1].fetched, "2026-11-30T09:16:00.250Z");
+    assert_eq!((seen[1].digest.as_deref(), seen[1].bytes), (Some(hex.as_str()), body.len() as u64));
+    assert_eq!((seen[2].status, seen[2].digest.as_ref()), (404, None));
+}
+
+#[test]
+fn a_torn_index_line_is_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = EvidenceStore::open(dir.path()).unwrap();
+    let robots = url("http://a.test/robots.txt");
+    for n in 0..2 {
+        store.put(EvidenceKind::RobotsTxt, &robots, at(n), 200, Some(b"x")).unwrap();
+    }
+    drop(store);
+    let index = dir.path().join("evidence/index.jsonl");
+    let text = std::fs::read(&index).unwrap();
+    let first = text.iter().position(|b| *b == b'\n').unwrap() + 1;
+    for end in 0..=text.len() {
+        std::fs::write(&index, &text[..end]).unwrap();
+        let mut store = EvidenceStore::open(dir.path()).unwrap();
+        let whole = usize::from(end >= first) + usize::from(end == text.len());
+        assert_eq!(sightings(&store).len(), whole, "cut at {end}");
+        store.put(EvidenceKind::RobotsTxt, &robots, at(9), 200, Some(b"y")).unwrap();
+        assert_eq!(sightings(&store).len(), whole + 1, "cut at {end}");
+    }
+}
+
+#[test]
+fn bytes_that_changed_are_not_handed_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = EvidenceStore::open(dir.path()).unwrap();
+    let robots = url("http://a.test/robots.txt");
+    let digest = store.put(EvidenceKind::RobotsTxt, &robots, at(0), 200, Some(b"kept")).unwrap().unwrap();
+    let hex = digest.to_string();
+    let path = dir.path().join("evidence").join(&hex[..2]).join(&hex);
+    std::fs::write(&path, b"KEPT").unwrap();
+    assert_eq!(store.find(digest).unwrap(), None);
+    std::fs::write(&path, b"ke").unwrap();
+    assert_eq!(store.find(digest).unwrap(), None);
+    store.put(EvidenceKind::RobotsTxt, &robots, at(1), 200, Some(b"kept")).unwrap();
+    assert_eq!(store.find(digest).unwrap().as_deref(), Some(&b"kept"[..]), "a short copy is written anew");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(store.find(digest).unwrap(), None);
+}
