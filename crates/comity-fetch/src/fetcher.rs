@@ -118,7 +118,7 @@ impl Fetcher {
     /// Fetches a page or a robots.txt: the door `fetch`. One request, one response; redirects are not followed.
     ///
     /// The decoded body goes to `sink`, the coded one into the capture. Never fails: what went wrong is in
-    /// [`Capture::fault`]. The future may be dropped at any await; then nothing goes on behind it, and the permit's
+    /// [`Capture::fault`]. Runs within a tokio runtime with its time enabled. The future may be dropped at any await; then nothing goes on behind it, and the permit's
     /// slot keeps the books (invariant 6).
     pub async fn fetch(&self, permit: Permit, sink: &mut dyn Sink) -> Fetched {
         self.fetch_with(permit, &Request::default(), sink).await

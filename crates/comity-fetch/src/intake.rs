@@ -77,6 +77,8 @@ impl<'a> Intake<'a> {
         // No bytes need no coding, whatever the head says of them.
         let flaw = self.flaw.filter(|_| !self.coded.is_empty());
         let coding = flaw.map(|what| Fault::new(Reason::FetchCoding, what));
+        // The capture may live long after this: no spare room goes with it.
+        self.coded.shrink_to_fit();
         Taken { body: Spool::in_memory(self.coded.into()), decoded: self.decoded, coding }
     }
 

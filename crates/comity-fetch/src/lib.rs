@@ -1,4 +1,58 @@
-//! The HTTP client: every door takes a permit.
+//! The HTTP client of comity: every door takes a [`comity_policy::Permit`].
+//!
+//! It sends exactly the one request that was judged, to an address that passed the guard, within bounds that each
+//! have a name, and hands back what was sent and received as a [`comity_policy::Capture`]. It gets names and bytes
+//! through [`Net`] and time through [`comity_policy::Clock`], so that a whole crawl runs in memory on paused time.
+//!
+//! It is no general client: it follows no redirect (each hop is judged anew), repeats no request (a lost one goes back
+//! through the scheduler), keeps no cookie, speaks to no proxy yet, and decides neither what may be fetched nor when.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use comity_fetch::{Collect, FetchConfig, Fetcher, SystemClock, SystemNet};
+//! use comity_policy::{Clock, Pacer, Permit, Politeness, RobotsChain, SeededRandom};
+//! use comity_url::Origin;
+//! # use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!
+//! # #[expect(clippy::disallowed_methods, reason = "the example shows what the gate does")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! # let address = listener.local_addr()?;
+//! # tokio::spawn(async move {
+//! #     let (mut stream, _) = listener.accept().await?;
+//! #     stream.read(&mut [0; 1024]).await?;
+//! #     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nUser-agent: *").await
+//! # });
+//! let mut config = FetchConfig::new("MyBot/1.0 (+https://example.com/bot)");
+//! config.allow_addresses.push("127.0.0.0/8".parse()?); // a site of our own on this machine
+//! let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+//! let fetcher = Fetcher::new(Arc::new(SystemNet::new()), Arc::clone(&clock), config)?;
+//!
+//! // What the gate does: checked addresses, a turn, a permit.
+//! let origin = Origin::parse(&format!("http://{address}"))?;
+//! let pacer = Pacer::new(Politeness::default(), Arc::new(SeededRandom::new(1)));
+//! let candidates = fetcher.candidates(&origin).await?;
+//! let slot = pacer.try_slot(&origin, candidates, clock.now()).map_err(|ready| format!("{ready:?}"))?;
+//! let permit = Permit::for_robots(&RobotsChain::new(&origin), slot)?;
+//!
+//! let mut sink = Collect::default();
+//! let fetched = fetcher.fetch(permit, &mut sink).await;
+//! assert_eq!(fetched.capture.status, Some(200));
+//! assert!(fetched.capture.request_head.starts_with(b"GET /robots.txt HTTP/1.1\r\n"));
+//! assert_eq!(sink.body, b"User-agent: *");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `net`, `system`, `clock` | [`Net`], [`SystemNet`], [`SystemClock`]: the world, passed in |
+//! | `guard`, `names`, `dead` | [`AddressGuard`] and [`Fetcher::candidates`]: where a site may be asked |
+//! | `fetcher`, `visit`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
+//! | `connect`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
+//! | `tap`, `head` | exact heads, and the books of the exchange |
+//! | `intake`, `coding`, `sink` | the body: bounded, decoded, handed on to a [`Sink`] |
 
 mod clock;
 mod coding;

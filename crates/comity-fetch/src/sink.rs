@@ -7,7 +7,8 @@ pub trait Sink: Send {
     /// The head is complete. Called once, before any chunk; the origin's turn may be freed now.
     fn head(&mut self, head: &ResponseHead<'_>) -> Want;
 
-    /// The next decoded piece of the body, never empty, 64 KiB or less for coded bodies.
+    /// The next decoded piece of the body, never empty: 16 KiB at most of a coded body, what one read gave of
+    /// another (128 KiB at most, unless [`crate::Limits::max_head_bytes`] is raised).
     fn chunk(&mut self, decoded: &[u8]);
 }
 

@@ -1,5 +1,7 @@
 //! The machine's own network, on loopback.
 
+#![allow(clippy::unwrap_used, reason = "a test may end here")]
+
 mod support;
 
 use std::sync::Arc;

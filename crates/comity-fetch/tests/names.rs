@@ -1,5 +1,7 @@
 //! From an origin to the addresses that may be connected to.
 
+#![allow(clippy::unwrap_used, reason = "a test may end here")]
+
 mod support;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! TLS: whom we trust, by which clock, and what is recorded.
 
+#![allow(clippy::unwrap_used, reason = "a test may end here")]
+
 mod support;
 
 use std::sync::{Arc, Mutex};

@@ -169,7 +169,8 @@ fn inner_layers_may_not_flood_outer_ones() {
 
 #[test]
 fn lists_repeats_and_aliases_of_content_encoding_are_read() {
-    let rows: [(&[&str], Result<&[Coding], ()>); 12] = [
+    type Row = (&'static [&'static str], Result<&'static [Coding], ()>);
+    let rows: [Row; 12] = [
         (&[], Ok(&[])),
         (&["gzip"], Ok(&[Coding::Gzip])),
         (&["X-GZIP"], Ok(&[Coding::Gzip])),
