@@ -243,12 +243,18 @@ impl Park {
     }
 }
 
-/// A failure that says something about the origin. A refused address, a name that does not exist or our own stop
-/// does not.
+/// A failure that says something about the origin. A refused address, a name that does not exist, an address without
+/// a turn, a URL that cannot be sent or our own stop does not.
 const fn counts_against_origin(reason: Reason) -> bool {
     !matches!(
         reason,
-        Reason::FetchDns | Reason::FetchCancelled | Reason::AddressPrivate | Reason::AddressNone | Reason::PermitStale
+        Reason::FetchDns
+            | Reason::FetchCancelled
+            | Reason::AddressPrivate
+            | Reason::AddressNone
+            | Reason::PermitStale
+            | Reason::RateAddress
+            | Reason::UrlUnsendable
     )
 }
 

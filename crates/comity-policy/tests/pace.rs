@@ -74,6 +74,8 @@ fn answers_slow_down_park_or_end_a_run() {
         answered(500, None),
         Outcome::Failed(Reason::FetchCancelled),
         Outcome::Failed(Reason::FetchDns),
+        Outcome::Failed(Reason::RateAddress),
+        Outcome::Failed(Reason::UrlUnsendable),
     ] {
         let mut pace = headed(1000, None, 1);
         pace.on_outcome(harmless, at(1500), at(2000));
