@@ -32,12 +32,12 @@ async fn polled<T>(work: impl Future<Output = T>, polls: usize) -> Option<T> {
     .await
 }
 
-/// A site that answers in many small steps, so that there are many await points.
+/// A site that reads and answers in many small steps, so that there are many await points.
 fn slow_site() -> Script {
     let answer = format!("HTTP/1.1 100 Continue\r\n\r\n{}", ok(&"body ".repeat(20)));
     let pieces = answer.as_bytes().chunks(7).flat_map(|piece| [send(piece), Step::Wait(Duration::from_millis(3))]);
     let one: Vec<Step> = std::iter::once(Step::Request).chain(pieces).collect();
-    Script::Serve([one.clone(), one, vec![Step::Hold]].concat())
+    Script::Narrow(16, [one.clone(), one, vec![Step::Hold]].concat())
 }
 
 /// One run: `before` whole fetches, then one that is dropped after `polls` polls. True when it was ready in time.

@@ -239,6 +239,48 @@ async fn the_connected_peer_is_charged_and_a_busy_one_is_skipped() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_delay_runs_from_the_head_and_the_head_is_told_at_once() {
+    struct Watch<'a>(&'a Rig, Vec<(Instant, Instant)>);
+    impl comity_fetch::Sink for Watch<'_> {
+        fn head(&mut self, head: &comity_fetch::ResponseHead<'_>) -> comity_fetch::Want {
+            assert_eq!((head.status, head.field("CONTENT-length"), head.content_type()), (200, Some("5"), None));
+            let origin = comity_url::Origin::parse("http://a.test").unwrap();
+            self.1.push((self.0.now(), self.0.pacer.turn(&origin, self.0.now()).ready.at));
+            comity_fetch::Want::Body
+        }
+        fn chunk(&mut self, _decoded: &[u8]) {
+            self.1.push((self.0.now(), Instant::START));
+        }
+    }
+    let head = ok("hello").replace("hello", "");
+    let rig = Rig::new(move |_, _| {
+        let pause = Step::Wait(Duration::from_secs(5));
+        Script::Serve(vec![
+            Step::Request,
+            Step::Wait(Duration::from_millis(100)),
+            send(&head),
+            pause,
+            send("hello"),
+            Step::Hold,
+        ])
+    });
+    let permit = rig.permit("http://a.test/").await;
+    let begun = rig.now();
+    let mut watch = Watch(&rig, Vec::new());
+    let mut fetched = rig.fetcher.fetch(permit, &mut watch).await;
+    let (head_at, chunk_at) = (begun.after(Duration::from_millis(100)), begun.after(Duration::from_millis(5100)));
+    let [(seen, ready), (chunk, _)] = watch.1[..] else { panic!("{:?}", watch.1) };
+    assert_eq!((seen, chunk), (head_at, chunk_at));
+    // One second and at most a fifth of jitter, from the head: known while the body is still under way.
+    let (least, most) = (head_at.after(Duration::from_secs(1)), head_at.after(Duration::from_millis(1200)));
+    assert!(ready >= least && ready <= most, "{ready:?}");
+    rig.settle(&mut fetched);
+    let timings = fetched.capture.timings;
+    assert_eq!((timings.head, timings.body), (Some(Duration::from_millis(100)), Some(Duration::from_secs(5))));
+    assert_eq!(rig.pacer.turn(fetched.capture.url.origin(), rig.now()).ready.at, ready, "the body moves nothing");
+}
+
+#[tokio::test(start_paused = true)]
 async fn conditionals_are_sent_and_304_has_no_body() {
     let rig = Rig::new(|_, _| answering("HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n"));
     let request = Request {

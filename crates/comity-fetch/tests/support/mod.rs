@@ -40,6 +40,8 @@ pub enum Script {
     Refuse,
     Hang,
     Serve(Vec<Step>),
+    /// The same through a pipe that holds this many bytes.
+    Narrow(usize, Vec<Step>),
 }
 
 pub fn send(text: impl AsRef<[u8]>) -> Step {
@@ -131,14 +133,17 @@ impl Net for ScriptNet {
             match script {
                 Script::Refuse => Err(io::ErrorKind::ConnectionRefused.into()),
                 Script::Hang => std::future::pending().await,
-                Script::Serve(steps) => {
-                    let (client, server) = tokio::io::duplex(64 << 10);
-                    tokio::spawn(serve(server, steps, received));
-                    Ok(Box::new(client) as Box<dyn Io>)
-                }
+                Script::Serve(steps) => Ok(pipe(64 << 10, steps, received)),
+                Script::Narrow(room, steps) => Ok(pipe(room, steps, received)),
             }
         })
     }
+}
+
+fn pipe(room: usize, steps: Vec<Step>, received: Received) -> Box<dyn Io> {
+    let (client, server) = tokio::io::duplex(room);
+    tokio::spawn(serve(server, steps, received));
+    Box::new(client)
 }
 
 async fn serve(stream: DuplexStream, steps: Vec<Step>, received: Arc<Mutex<Vec<u8>>>) {
