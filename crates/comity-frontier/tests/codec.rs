@@ -1,4 +1,5 @@
 //! The stored forms: what is written reads back, and any other bytes are an error, never a panic.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod common;
 

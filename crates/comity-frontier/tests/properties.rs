@@ -1,5 +1,6 @@
 //! Random histories of the frontier against a slow model: no URL is lost, no origin is leased too early or too often,
 //! the judge is asked before every lease, and the origin due longest is served first.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod common;
 mod model;

@@ -1,4 +1,5 @@
 //! What survives a stop, and what a store that fails or is damaged does to the frontier above it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod common;
 
