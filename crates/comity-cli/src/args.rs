@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Print the records of a crawl as JSON lines.
     Records(RecordsArgs),
+    /// Why a URL was or was not fetched, from the records of a crawl.
+    Explain(ExplainArgs),
     /// What a robots.txt means.
     #[command(subcommand)]
     Robots(RobotsCommand),
@@ -127,6 +129,18 @@ pub(crate) struct InitArgs {
 pub(crate) struct RecordsArgs {
     /// The crawl directory.
     pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The URL.
+    pub(crate) url: String,
+    /// The crawl directory.
+    #[arg(long)]
+    pub(crate) dir: PathBuf,
+    /// The records as JSON lines.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

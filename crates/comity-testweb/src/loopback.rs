@@ -37,6 +37,22 @@ pub struct Served {
 type Listeners = Vec<(TcpListener, SocketAddr, Option<ConnectFault>)>;
 
 impl Web {
+    /// As [`serve_loopback`](Self::serve_loopback), on a port of the caller's choice; 0 lets the system choose.
+    ///
+    /// # Errors
+    /// What binding reports, when the port is taken on one of the addresses among others.
+    pub async fn serve_loopback_on(&self, port: u16) -> io::Result<Served> {
+        if port == 0 {
+            return self.serve_loopback().await;
+        }
+        match self.try_serve(Placement::Addresses, port).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+                self.try_serve(Placement::Names, port).await
+            }
+            served => served,
+        }
+    }
+
     /// Puts the web up on loopback: origin *i* is an address of 127.0.0.0/8, all on one port that the system chooses.
     /// Where those addresses do not exist, as [`serve_names`](Self::serve_names).
     ///
@@ -45,7 +61,7 @@ impl Web {
     pub async fn serve_loopback(&self) -> io::Result<Served> {
         let mut last = None;
         for _ in 0..ATTEMPTS {
-            match self.try_serve(Placement::Addresses).await {
+            match self.try_serve(Placement::Addresses, 0).await {
                 Ok(served) => return Ok(served),
                 Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => return self.serve_names().await,
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = Some(error),
@@ -61,13 +77,13 @@ impl Web {
     /// # Errors
     /// What binding reports.
     pub async fn serve_names(&self) -> io::Result<Served> {
-        self.try_serve(Placement::Names).await
+        self.try_serve(Placement::Names, 0).await
     }
 
-    async fn try_serve(&self, place: fn(u16) -> Placement) -> io::Result<Served> {
+    async fn try_serve(&self, place: fn(u16) -> Placement, port: u16) -> io::Result<Served> {
         let first = Layout::new(&self.spec.sites, place(0)).map_err(io::Error::other)?;
         let probe = first.address(0).map_or_else(|| IpAddr::from(Ipv4Addr::LOCALHOST), |address| address.ip());
-        let probe = TcpListener::bind((probe, 0)).await?;
+        let probe = TcpListener::bind((probe, port)).await?;
         let port = probe.local_addr()?.port();
         let layout = Layout::new(&self.spec.sites, place(port)).map_err(io::Error::other)?;
         let listeners = self.bind(&layout, probe).await?;

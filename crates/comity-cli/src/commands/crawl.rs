@@ -58,7 +58,7 @@ fn new_dir() -> PathBuf {
 }
 
 /// Progress: a line that rewrites itself on a terminal, a plain line every ten seconds elsewhere.
-async fn show(mut progress: watch::Receiver<Progress>, clock: std::sync::Arc<dyn comity::policy::Clock>) {
+async fn show(progress: watch::Receiver<Progress>, clock: std::sync::Arc<dyn comity::policy::Clock>) {
     let terminal = std::io::stderr().is_terminal();
     let bar = if terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
@@ -66,11 +66,12 @@ async fn show(mut progress: watch::Receiver<Progress>, clock: std::sync::Arc<dyn
     }
     let every = if terminal { Duration::from_millis(200) } else { Duration::from_secs(10) };
     loop {
-        tokio::time::sleep(every).await;
-        if progress.has_changed().is_err() {
-            break;
+        tokio::select! {
+            biased;
+            () = closed(progress.clone()) => break,
+            () = tokio::time::sleep(every) => {}
         }
-        let line = line(&progress.borrow_and_update(), clock.now());
+        let line = line(&progress.borrow(), clock.now());
         if terminal {
             bar.set_message(line);
             bar.tick();
@@ -79,6 +80,11 @@ async fn show(mut progress: watch::Receiver<Progress>, clock: std::sync::Arc<dyn
         }
     }
     bar.finish_and_clear();
+}
+
+/// Returns when the crawl is over.
+async fn closed(mut progress: watch::Receiver<Progress>) {
+    while progress.changed().await.is_ok() {}
 }
 
 fn line(progress: &Progress, now: comity::policy::Instant) -> String {

@@ -2,6 +2,7 @@
 
 mod crawl;
 mod demo;
+mod explain;
 mod init;
 mod records;
 mod robots;
@@ -18,6 +19,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Crawl(args) => crawl::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Records(args) => records::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Robots(RobotsCommand::Check(args)) => robots::check(&args),
         Command::Robots(RobotsCommand::Batch) => robots::batch(),
         Command::Url(UrlCommand::Batch) => url::batch(),

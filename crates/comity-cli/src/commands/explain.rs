@@ -1,0 +1,90 @@
+use comity_archive::{Record, read_records};
+use comity_url::CrawlUrl;
+
+use super::print;
+use crate::args::ExplainArgs;
+use crate::exit::{Exit, Failure};
+
+/// `comity explain URL --dir D`: why this URL was or was not fetched, from the records of a crawl.
+pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
+    let url = CrawlUrl::parse(&args.url).map_err(|e| Failure::usage(format!("{:?}: {e}", args.url)))?;
+    let found = records_of(&args.dir, |record| record.url == url.as_str())?;
+    if found.is_empty() {
+        print(&format!("{url}\n  no record: it was not found by this crawl, or was out of scope, or is still queued"))?;
+        return Ok(Exit::Findings);
+    }
+    for record in &found {
+        if args.json {
+            let text = serde_json::to_string(record).map_err(|e| Failure::unavailable(e.to_string()))?;
+            print(&text)?;
+        } else {
+            print(&text(record))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The records that `wanted` picks, in the order of their chain.
+pub(crate) fn records_of(
+    dir: &std::path::Path,
+    mut wanted: impl FnMut(&Record) -> bool,
+) -> Result<Vec<Record>, Failure> {
+    if !dir.join("records").is_dir() {
+        return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
+    }
+    let mut found = Vec::new();
+    for line in read_records(dir).map_err(|e| Failure::storage(e.to_string()))? {
+        let line = line.map_err(|e| Failure::storage(e.to_string()))?;
+        if let Some(record) = line.record().map_err(|e| Failure::storage(e.to_string()))?
+            && wanted(&record)
+        {
+            found.push(record);
+        }
+    }
+    Ok(found)
+}
+
+/// One record for people: the outcome first, then everything it rests on.
+fn text(record: &Record) -> String {
+    let mut lines = vec![record.url.clone()];
+    let mut say = |label: &str, value: String| lines.push(format!("  {label:9} {value}"));
+    let answer = record.response.as_ref().map(|response| format!(", answered {}", response.status));
+    say("outcome", format!("{}, {}{}", record.outcome, record.reason, answer.unwrap_or_default()));
+    if let Some(rule) = &record.rule {
+        let kind = if rule.kind == "allow" { "Allow" } else { "Disallow" };
+        say("rule", format!("{kind}: {} (line {}, priority {})", rule.pattern, rule.line, rule.priority));
+    } else {
+        say("rule", "none matched".to_owned());
+    }
+    if let Some(robots) = &record.robots {
+        let group = record.group.as_deref().filter(|group| !group.is_empty());
+        say("group", group.map_or_else(|| "none applies".to_owned(), |group| group.join(", ")));
+        let status = robots.status.map(|status| format!(", status {status}")).unwrap_or_default();
+        let fetched = robots.fetched.as_deref().map(|at| format!(", fetched {at}")).unwrap_or_default();
+        say("robots", format!("{}/robots.txt: {}{status}{fetched}", robots.for_origin, robots.state));
+        if let Some(digest) = &robots.digest {
+            say("copy", format!("sha256 {digest}"));
+        }
+        if let Some(delay) = robots.crawl_delay_ms {
+            say("delay", format!("Crawl-delay {} s", delay as f64 / 1000.0));
+        }
+    }
+    for signal in &record.signals {
+        say("signal", format!("{} {}: {} ({})", signal.source, signal.purpose, signal.verdict, signal.raw));
+    }
+    if let Some(detail) = &record.detail {
+        say("detail", detail.clone());
+    }
+    say("found", found(record));
+    say("decided", record.decision.as_ref().map_or(&record.time.started, |decision| &decision.at).clone());
+    lines.join("\n")
+}
+
+fn found(record: &Record) -> String {
+    let discovery = &record.discovery;
+    match (&discovery.via, discovery.seed) {
+        (None, true) => "a seed".to_owned(),
+        (Some(via), _) => format!("on {via}, {} links from a seed, attempt {}", discovery.depth, discovery.attempt),
+        (None, false) => format!("attempt {}", discovery.attempt),
+    }
+}
