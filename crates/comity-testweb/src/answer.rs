@@ -251,7 +251,8 @@ impl Answer {
         self
     }
 
-    /// Resets the connection after so many bytes of the response, head included.
+    /// Resets the connection after so many bytes of the response, head included; a response that is no longer is whole.
+    /// [`crate::Expected`] takes it as cut in any case.
     #[must_use]
     pub fn cut_after(mut self, bytes: u64) -> Self {
         self.wire = Wire::Cut(bytes);

@@ -138,12 +138,12 @@ fn coded() -> Site {
 fn ordinary(seed: u64, number: usize) -> Site {
     let mut dice = Dice::at(seed, &[5, number as u64]);
     let tenths = 2 + u32::try_from(dice.below(14)).unwrap_or(0);
-    let delay = (number % 3 == 0).then(|| f64::from(tenths) / 10.0);
+    let delay = number.is_multiple_of(3).then(|| f64::from(tenths) / 10.0);
     let mut rules = "User-agent: *\n".to_owned();
     if let Some(delay) = delay {
         rules.push_str(&format!("Crawl-delay: {delay}\n"));
     }
-    let refuses = number % 2 == 0;
+    let refuses = number.is_multiple_of(2);
     rules.push_str(if refuses {
         "Disallow: /p/*1$\nDisallow: /p/*4$\nDisallow: /p/*7$\nAllow: /p/1$\n"
     } else {

@@ -30,6 +30,8 @@ pub struct Sighting {
     pub ended_us: Option<u64>,
     /// The status written; `None` without a response or with bytes that are no HTTP.
     pub status: Option<u16>,
+    /// True when a fault ended the connection before the response was whole.
+    pub cut: bool,
     pub(crate) reply: Option<Reply>,
     pub(crate) arrival: u64,
     pub(crate) answer: Option<u64>,
@@ -61,6 +63,7 @@ pub(crate) struct Ends {
 }
 
 impl Log {
+    #[expect(clippy::disallowed_methods, reason = "a server of its own, not a part of a crawler: it measures those")]
     pub(crate) fn new(max: usize) -> Self {
         Self { start: Instant::now(), max, inner: Mutex::default() }
     }
@@ -99,6 +102,7 @@ impl Log {
             head_sent_us: None,
             ended_us: None,
             status: None,
+            cut: false,
             reply: None,
             arrival,
             answer: None,
@@ -116,6 +120,10 @@ impl Log {
             sighting.status = status;
             sighting.answer = Some(event);
         });
+    }
+
+    pub(crate) fn cut(&self, number: Option<u64>) {
+        self.change(number, |sighting, _, _| sighting.cut = true);
     }
 
     pub(crate) fn ended(&self, number: Option<u64>) {

@@ -35,6 +35,11 @@ impl Answer {
         !matches!(self.wire, Wire::Sound)
     }
 
+    /// True when the response is meant to be cut.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(self.wire, Wire::Cut(_))
+    }
+
     /// The pause that a 429 or 503 asks for. Garbage, zero and past dates ask for none.
     pub(crate) fn pause(&self) -> Option<Duration> {
         if !matches!(self.seen_status()?, 429 | 503) {
@@ -83,13 +88,15 @@ impl Answer {
         fields.find(|(own, _)| own.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
     }
 
-    /// The body that a client ends up with, coding undone; `None` when it cannot get it whole.
-    pub(crate) fn whole_body(&self) -> Option<Vec<u8>> {
+    /// The body that a client ends up with, coding undone; `None` when it cannot get it whole. `cut`: the connection
+    /// ended before all was sent.
+    pub(crate) fn whole_body(&self, cut: bool) -> Option<Vec<u8>> {
         match (&self.wire, &self.body) {
-            (Wire::Sound, Content::Bytes(bytes)) => Some(bytes.to_vec()),
-            (Wire::Sound, _) => Some(Vec::new()),
+            _ if cut => None,
+            (Wire::Sound | Wire::Cut(_), Content::Bytes(bytes)) => Some(bytes.to_vec()),
+            (Wire::Sound | Wire::Cut(_), _) => Some(Vec::new()),
             (Wire::Raw(bytes), _) => self.raw_body(bytes),
-            (Wire::Silence | Wire::Reset | Wire::Cut(_), _) => None,
+            (Wire::Silence | Wire::Reset, _) => None,
         }
     }
 
@@ -152,7 +159,7 @@ mod tests {
             (Answer::raw("nonsense"), None),
         ];
         for (answer, body) in rows {
-            assert_eq!(answer.whole_body(), body.map(|body| body.as_bytes().to_vec()), "{answer:?}");
+            assert_eq!(answer.whole_body(answer.is_cut()), body.map(|body| body.as_bytes().to_vec()), "{answer:?}");
         }
     }
 }

@@ -44,10 +44,14 @@ struct State {
     waiting: VecDeque<Arrival>,
     /// The response whose head comes next.
     due: Option<Option<u64>>,
+    /// The response that is being written, or was last.
+    current: Option<u64>,
     /// Requests without an end, closed with the connection.
     open: Vec<u64>,
     out: Out,
     abort: bool,
+    /// The connection itself is faulty: no answer changes that.
+    doomed: bool,
 }
 
 /// What becomes of bytes that the server writes.
@@ -69,9 +73,11 @@ impl Wiretap {
             scanner: HeadScanner::default(),
             waiting: VecDeque::new(),
             due: None,
+            current: None,
             open: Vec::new(),
             out,
             abort: false,
+            doomed: reset_after.is_some(),
         };
         Self { live, ends, connection, state: Mutex::new(state) }
     }
@@ -92,9 +98,10 @@ impl Wiretap {
         // Its end is noted by the body from here on.
         state.open.retain(|open| Some(*open) != number);
         match wire {
+            _ if state.doomed => {}
             Wire::Cut(bytes) => state.out = Out::Cut(*bytes),
             Wire::Raw(bytes) => state.out = Out::Raw(bytes.clone(), pace),
-            Wire::Sound | Wire::Silence | Wire::Reset => {}
+            Wire::Sound | Wire::Silence | Wire::Reset => state.out = Out::Sound,
         }
     }
 
@@ -125,6 +132,7 @@ impl Wiretap {
             Out::Raw(raw, _) => status_of(raw),
             Out::Sound | Out::Cut(_) | Out::Dead => status_of(bytes),
         };
+        state.current = number;
         self.live.log.head_sent(number, status);
     }
 
@@ -180,6 +188,7 @@ impl<S: Carrier> Tap<S> {
             let mut state = self.wiretap.lock();
             state.out = Out::Dead;
             state.abort = true;
+            self.wiretap.live.log.cut(state.current);
             return Poll::Ready(Err(over()));
         }
         let sent = ready!(Pin::new(&mut self.inner).poll_write(cx, bytes.get(..most).unwrap_or_default()))?;
@@ -238,10 +247,7 @@ impl<S: Carrier> AsyncWrite for Tap<S> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        // What follows a cut may not be waited for: the server has nothing left to write then.
-        let exhausted = matches!(this.wiretap.lock().out, Out::Cut(0));
-        if exhausted { this.poll_cut(cx, &[], 0).map_ok(|_| ()) } else { Pin::new(&mut this.inner).poll_flush(cx) }
+        Pin::new(&mut self.get_mut().inner).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,4 +1,6 @@
 //! The server answers as its description says, on both carriers, and logs what the wire saw.
+#![allow(clippy::unwrap_used, reason = "in tests a panic is the message, also in their helpers")]
+#![allow(clippy::disallowed_methods, reason = "a client with a clock of its own")]
 
 mod shared;
 
@@ -97,6 +99,23 @@ async fn names_on_one_address_are_told_apart_by_host() {
     let mut client = Client::tcp(address).await;
     assert_eq!(client.get(&format!("O1.demo.TEST:{}", served.port()), "/p/4").await.unwrap().body.len(), 30_000);
     assert_eq!(client.get(&format!("o0.demo.test:{}", served.port()), "/p/4").await.unwrap().text(), "asked /p/4");
+}
+
+#[tokio::test]
+async fn an_ipv6_literal_is_a_host() {
+    let site = Site::new().name("[::1]").address("::1".parse().unwrap()).page("/", Answer::text("six"));
+    let web = Web::builder(0).site(site).build().unwrap();
+    let (net, observer) = web.in_memory();
+    assert_eq!(observer.origins(), ["http://[::1]"]);
+    assert!(net.connect("[::1]:80".parse().unwrap()).await.is_ok());
+    if std::net::TcpListener::bind("[::1]:0").is_err() {
+        println!("no ::1 on this machine: loopback part left out");
+        return;
+    }
+    let served = web.serve_loopback().await.unwrap();
+    let address: SocketAddr = host(&served.origins()[0]).parse().unwrap();
+    assert!(address.is_ipv6() && served.names().is_empty());
+    assert_eq!(Client::tcp(address).await.get(host(&served.origins()[0]), "/").await.unwrap().text(), "six");
 }
 
 #[tokio::test(start_paused = true)]
