@@ -91,11 +91,11 @@ pub use error::ArchiveError;
 pub use event::{Basis, Context, Event, Fetched, NotFetched, Target};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
-    AgentRecord, DecisionRecord, Discovery, PurposeRecord, RECORD_SCHEMA, RawText, Record, RequestRecord,
-    ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, TimeRecord, TlsRecord, VantageRecord, WarcPlace,
-    WarcPlaces,
+    AgentRecord, DecisionRecord, Discovery, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText, Record,
+    RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, TimeRecord, TlsRecord, VantageRecord,
+    WarcPlace, WarcPlaces,
 };
-pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records};
+pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use stored::{Stored, StoredWarc};
 pub use warc::reader::{Damage, WarcError, WarcReader};
 pub use warc::record::{Grammar, WarcRecord};

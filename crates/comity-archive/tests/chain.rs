@@ -1,5 +1,7 @@
 //! The chain: it holds, it breaks at any flipped byte, and it outlives the erasure of content.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use comity_archive::{ArchiveConfig, ChainHead, ChainReport, ChainVerifier, Content, Line, verify_chain};

@@ -1,12 +1,14 @@
 //! Files that end early, archives that are opened again, files that are full.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::path::Path;
 
 use comity_archive::{
     Archive, ArchiveConfig, ArchiveError, ChainHead, ChainVerifier, Damage, Line, RecordsReader, WarcReader,
-    read_records,
+    read_records, read_records_from,
 };
 use common::*;
 
@@ -73,7 +75,7 @@ fn records_cut_anywhere_give_every_whole_frame_and_a_note() {
     let mut archive = open(dir.path(), config(), 1);
     let mut ends = vec![0];
     let file = |dir: &Path| files(dir, "records").remove(0);
-    for n in 0..3 {
+    for n in 0..2 {
         fill(&mut archive, n..n + 1);
         ends.push(std::fs::metadata(file(dir.path())).unwrap().len());
     }
@@ -227,6 +229,27 @@ fn places_are_where_they_say() {
         assert!(String::from_utf8_lossy(&records[2].block).contains(&tie));
         assert_eq!(stored.record, line.commitment);
     }
+}
+
+#[test]
+fn reading_can_begin_at_the_file_of_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut archive = open(dir.path(), ArchiveConfig { rollover: 4000, ..config() }, 1);
+    fill(&mut archive, 0..12);
+    archive.close().unwrap();
+    let all = lines(dir.path());
+    for seq in 0..14 {
+        let some: Vec<_> = read_records_from(dir.path(), seq).unwrap().map(|line| line.unwrap()).collect();
+        let first = some[0].seq;
+        assert!(first <= seq && (seq < 3 || first > 0), "{seq}: {first}");
+        assert_eq!(some, all[usize::try_from(first).unwrap()..]);
+    }
+}
+
+#[test]
+fn an_archive_can_be_moved_to_its_thread() {
+    const fn is_send<T: Send>() {}
+    is_send::<Archive>();
 }
 
 #[test]

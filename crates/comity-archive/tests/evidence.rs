@@ -1,5 +1,7 @@
 //! Copies once per digest, dates for each sighting.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use comity_archive::{EvidenceKind, EvidenceStore, Sighting};

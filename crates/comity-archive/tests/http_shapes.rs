@@ -1,5 +1,7 @@
 //! How heads are stored: wire bytes, changed only where they would lie, leak or lead a reader astray.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use bytes::Bytes;
@@ -25,75 +27,74 @@ fn stored_head(capture: Capture) -> String {
     String::from_utf8_lossy(head).into_owned()
 }
 
+/// Stands for the head as received.
+const SAME: &str = "same";
+
+/// Name, head as received, body, head as stored.
+const RESPONSE_HEADS: [(&str, &str, &str, &str); 22] = [
+    ("untouched", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nx-CASE:v  \r\n\r\n", "abc", SAME),
+    ("http/1.0, until close", "HTTP/1.0 200 OK\r\nServer: x\r\n\r\n", "abc", SAME),
+    ("repeated equal lengths", "HTTP/1.1 200 OK\r\nContent-Length: 3, 3\r\nContent-Length: 3\r\n\r\n", "abc", SAME),
+    ("204", "HTTP/1.1 204 No Content\r\n\r\n", "", SAME),
+    ("304 keeps the length of what it stands for", "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n", "", SAME),
+    ("empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", SAME),
+    ("reason with other bytes", "HTTP/1.1 200 pas trouvé\r\n\r\n", "x", SAME),
+    ("folded", "HTTP/1.1 200 OK\r\nA: b\r\n\tc\r\n\r\n", "x", SAME),
+    (
+        "chunked",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nB: c\r\n\r\n",
+        "abc",
+        "HTTP/1.1 200 OK\r\nX-Crawler-Transfer-Encoding: chunked\r\nContent-Length: 3\r\nB: c\r\n\r\n",
+    ),
+    (
+        "chunked, odd case, empty",
+        "HTTP/1.1 200 OK\r\ntransfer-ENCODING : gzip, chunked\r\n\r\n",
+        "",
+        "HTTP/1.1 200 OK\r\nX-Crawler-transfer-ENCODING : gzip, chunked\r\nContent-Length: 0\r\n\r\n",
+    ),
+    (
+        "chunked and a length",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "abc",
+        "HTTP/1.1 200 OK\r\nX-Crawler-Content-Length: 3\r\nX-Crawler-Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n",
+    ),
+    (
+        "chunked 304",
+        "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "",
+        "HTTP/1.1 304 Not Modified\r\nX-Crawler-Transfer-Encoding: chunked\r\n\r\n",
+    ),
+    (
+        "cut short",
+        "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n",
+        "abc",
+        "HTTP/1.1 200 OK\r\nX-Crawler-Content-Length: 900\r\nContent-Length: 3\r\n\r\n",
+    ),
+    (
+        "length that is none",
+        "HTTP/1.1 200 OK\r\nContent-Length: +3\r\nContent-Length: x\r\n\r\n",
+        "abc",
+        "HTTP/1.1 200 OK\r\nX-Crawler-Content-Length: +3\r\nX-Crawler-Content-Length: x\r\nContent-Length: 3\r\n\r\n",
+    ),
+    ("no space after the code", "HTTP/1.1 200\r\nA: b\r\n\r\n", "x", "HTTP/1.1 200 \r\nA: b\r\n\r\n"),
+    ("other protocol", "ICY 200 OK\r\nA: b\r\n\r\n", "x", "HTTP/1.1 200 \r\nA: b\r\n\r\n"),
+    ("version 2 in an h1 head", "HTTP/2 200 OK\r\n\r\n", "x", "HTTP/1.1 200 \r\n\r\n"),
+    ("bare line feeds", "HTTP/1.1 200 OK\nA: b\n\n", "x", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+    ("NUL and bare CR", "HTTP/1.1 200 OK\r\nA: b\0c\rd\r\n\r\n", "x", "HTTP/1.1 200 OK\r\nA: b c d\r\n\r\n"),
+    (
+        "no colon",
+        "HTTP/1.1 200 OK\r\nnonsense\r\n  : led by blanks\r\n\r\n",
+        "x",
+        "HTTP/1.1 200 OK\r\nX-Crawler-Line: nonsense\r\n  : led by blanks\r\n\r\n",
+    ),
+    ("a line of blanks", "HTTP/1.1 200 OK\r\n \t\r\nA: b\r\n\r\n", "x", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+    ("no end", "HTTP/1.1 200 OK\r\nA: b", "x", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+];
+
 #[test]
 fn response_heads() {
-    let same = "same";
-    let rows: [(&str, &str, &str, &str); 22] = [
-        ("untouched", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nx-CASE:v  \r\n\r\n", "abc", same),
-        ("http/1.0, until close", "HTTP/1.0 200 OK\r\nServer: x\r\n\r\n", "abc", same),
-        ("repeated equal lengths", "HTTP/1.1 200 OK\r\nContent-Length: 3, 3\r\nContent-Length: 3\r\n\r\n", "abc", same),
-        ("204", "HTTP/1.1 204 No Content\r\n\r\n", "", same),
-        (
-            "304 keeps the length of what it stands for",
-            "HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n",
-            "",
-            same,
-        ),
-        ("empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", same),
-        ("reason with other bytes", "HTTP/1.1 200 pas trouvé\r\n\r\n", "x", same),
-        ("folded", "HTTP/1.1 200 OK\r\nA: b\r\n\tc\r\n\r\n", "x", same),
-        (
-            "chunked",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nB: c\r\n\r\n",
-            "abc",
-            "HTTP/1.1 200 OK\r\nX-Crawler-Transfer-Encoding: chunked\r\nContent-Length: 3\r\nB: c\r\n\r\n",
-        ),
-        (
-            "chunked, odd case, empty",
-            "HTTP/1.1 200 OK\r\ntransfer-ENCODING : gzip, chunked\r\n\r\n",
-            "",
-            "HTTP/1.1 200 OK\r\nX-Crawler-transfer-ENCODING : gzip, chunked\r\nContent-Length: 0\r\n\r\n",
-        ),
-        (
-            "chunked and a length",
-            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
-            "abc",
-            "HTTP/1.1 200 OK\r\nX-Crawler-Content-Length: 3\r\nX-Crawler-Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n",
-        ),
-        (
-            "chunked 304",
-            "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n",
-            "",
-            "HTTP/1.1 304 Not Modified\r\nX-Crawler-Transfer-Encoding: chunked\r\n\r\n",
-        ),
-        (
-            "cut short",
-            "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n",
-            "abc",
-            "HTTP/1.1 200 OK\r\nX-Crawler-Content-Length: 900\r\nContent-Length: 3\r\n\r\n",
-        ),
-        (
-            "length that is none",
-            "HTTP/1.1 200 OK\r\nContent-Length: +3\r\nContent-Length: x\r\n\r\n",
-            "abc",
-            "HTTP/1.1 200 OK\r\nX-Crawler-Content-Length: +3\r\nX-Crawler-Content-Length: x\r\nContent-Length: 3\r\n\r\n",
-        ),
-        ("no space after the code", "HTTP/1.1 200\r\nA: b\r\n\r\n", "x", "HTTP/1.1 200 \r\nA: b\r\n\r\n"),
-        ("other protocol", "ICY 200 OK\r\nA: b\r\n\r\n", "x", "HTTP/1.1 200 \r\nA: b\r\n\r\n"),
-        ("version 2 in an h1 head", "HTTP/2 200 OK\r\n\r\n", "x", "HTTP/1.1 200 \r\n\r\n"),
-        ("bare line feeds", "HTTP/1.1 200 OK\nA: b\n\n", "x", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
-        ("NUL and bare CR", "HTTP/1.1 200 OK\r\nA: b\0c\rd\r\n\r\n", "x", "HTTP/1.1 200 OK\r\nA: b c d\r\n\r\n"),
-        (
-            "no colon",
-            "HTTP/1.1 200 OK\r\nnonsense\r\n  : led by blanks\r\n\r\n",
-            "x",
-            "HTTP/1.1 200 OK\r\nX-Crawler-Line: nonsense\r\n  : led by blanks\r\n\r\n",
-        ),
-        ("a line of blanks", "HTTP/1.1 200 OK\r\n \t\r\nA: b\r\n\r\n", "x", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
-        ("no end", "HTTP/1.1 200 OK\r\nA: b", "x", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
-    ];
-    for (name, head, body, expected) in rows {
-        let expected = if expected == same { head } else { expected };
+    for (name, head, body, expected) in RESPONSE_HEADS {
+        let expected = if expected == SAME { head } else { expected };
         let mut capture = capture("http://a.test/", head.as_bytes(), body.as_bytes());
         capture.status = head.split_ascii_whitespace().nth(1).and_then(|code| code.parse().ok());
         assert_eq!(stored_head(capture), expected, "{name}");

@@ -1,10 +1,13 @@
 //! Laws that hold for any bytes: what was written is read back, grammar and digests hold, every null is explained.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use bytes::Bytes;
 use comity_archive::{Basis, Event, NotFetched, Target, verify_chain};
-use comity_policy::{Capture, Digest, Protocol, Reason, Truncation, WallTime};
+use comity_policy::{Capture, Decision, Digest, Protocol, Reason, Truncation, WallTime};
+use comity_signals::{Preferences, Purpose, Source, Statement, Verdict};
 use common::*;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -80,7 +83,7 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         let mut archive = open(dir.path(), config(), 1);
         archive.append(&page(capture("https://a.test/", &head, &body))).unwrap();
-        archive.close().unwrap();
+        drop(archive); // An append is flushed; without syncs the cases are quick.
         let records = warc_records(dir.path());
         prop_assert_eq!(&records[1].block, &[head, body].concat());
         prop_assert_eq!(&records[2].block, &request_head(&url("https://a.test/")).into_bytes());
@@ -93,7 +96,7 @@ proptest! {
         for capture in &captures {
             archive.append(&page(capture.clone())).unwrap();
         }
-        archive.close().unwrap();
+        drop(archive); // An append is flushed; without syncs the cases are quick.
         // Strict reading and digests are checked in here.
         let records = warc_records(dir.path());
         let payloads: Vec<_> =
@@ -135,7 +138,7 @@ proptest! {
             context: context(),
         };
         archive.append(&Event::NotFetched(Box::new(event))).unwrap();
-        archive.close().unwrap();
+        drop(archive); // An append is flushed; without syncs the cases are quick.
         let line = lines(dir.path()).remove(0);
         check_body(&line)?;
         let record = line.record().unwrap().unwrap();
@@ -246,4 +249,39 @@ fn nulls_are_explained_for_every_kind_of_outcome() {
     assert_eq!((record(3).outcome.as_str(), record(3).warc), ("not_fetched", None));
     assert!(record(4).warc.is_some(), "a robots.txt that could not be asked for stands in the WARC");
     assert_eq!((record(5).reason.as_str(), record(5).warc), ("url.scope", None));
+}
+
+#[test]
+fn a_site_cannot_make_records_grow_without_end() {
+    let refusal = Statement::new(Source::RobotsContentUsage, Purpose::Tdm, Verdict::Denied, "train-ai=n");
+    let many = (0..5000).map(|n| Statement {
+        path: Some("/é".repeat(9000)),
+        ..Statement::new(
+            Source::RobotsContentSignal,
+            Purpose::Search,
+            Verdict::Allowed,
+            format!("{n}{}", "é".repeat(9000)),
+        )
+    });
+    let statements: Vec<_> = many.chain([refusal]).collect();
+    let mut robots = robots_evidence();
+    robots.group = vec!["x".repeat(9000); 256];
+    let decision = Decision {
+        robots,
+        preferences: Preferences::combine(&statements),
+        ..(*decision(Reason::SignalTdm, "allow", "/")).clone()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let mut archive = open(dir.path(), config(), 1);
+    let Event::NotFetched(mut event) = refused("https://a.test/", "/") else { panic!("not fetched") };
+    event.basis = Basis::Decision(std::sync::Arc::new(decision));
+    archive.append(&Event::NotFetched(event)).unwrap();
+    archive.close().unwrap();
+    let line = lines(dir.path()).remove(0);
+    check_body(&line).unwrap();
+    assert!(line.to_text().len() < 400_000, "{}", line.to_text().len());
+    let record = line.record().unwrap().unwrap();
+    assert_eq!((record.signals.len(), record.omitted.signals), (61, 4940));
+    assert_eq!((record.group.unwrap().len(), record.omitted.group), (64, 192));
+    assert_eq!(record.signals[60].verdict, "denied");
 }

@@ -2,6 +2,8 @@
 //!
 //! The output of `warcio check` is read, not its exit status, which is 0 on damaged files too.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::path::Path;

@@ -4,9 +4,11 @@ use comity_policy::{Decision, Digest, Errand, Reason, WallTime};
 use comity_url::Origin;
 
 use super::absent::{Absent, Why};
-use super::judged::{decision_record, robots, robots_itself, rule, signal};
+use super::judged::{bounded, decision_record, robots, robots_itself, rule};
 use super::parts::{agent, cut, discovery, no_time, no_vantage, request, response, time, vantage};
-use super::{RECORD_SCHEMA, Record, RequestRecord, ResponseRecord, TimeRecord, VantageRecord, WarcPlaces};
+use super::{
+    OmittedRecord, RECORD_SCHEMA, Record, RequestRecord, ResponseRecord, TimeRecord, VantageRecord, WarcPlaces,
+};
 use crate::warc::http_head::StoredHead;
 use crate::warc::info::SOFTWARE;
 use crate::{Basis, Context, CrawlFacts, Fetched, NotFetched, Target};
@@ -136,17 +138,15 @@ fn assemble(
     let no_rule = if basis.decision.is_some() { Why::NoRule } else { Why::NotApplicable };
     let no_group = if basis.decision.is_some() { Why::NoGroup } else { Why::NotApplicable };
     let rule = absent.note("rule", basis.decision.and_then(rule), no_rule);
-    let group = basis.decision.map(|d| d.robots.group.clone()).filter(|group| !group.is_empty());
-    let group = absent.note("group", group, no_group);
+    let (group, signals, omitted) = basis.decision.map(|d| bounded(d, absent)).unwrap_or_default();
+    let group = absent.note("group", Some(group).filter(|group| !group.is_empty()), no_group);
     let decision = basis.decision.map(|d| decision_record(d, made.crawl.identity.purposes()));
     let decision = absent.note("decision", decision, Why::NotApplicable);
-    let statements = basis.decision.map(|d| d.preferences.statements()).unwrap_or_default();
-    let signals = statements.iter().enumerate().map(|(n, s)| signal(n, s, absent)).collect();
     let errand = if basis.robots_for.is_some() { "robots" } else { "page" };
     let mut record = assemble_bare_parts(ends, context, parts, made, absent);
     record.errand = errand.to_owned();
     (record.robots, record.rule, record.group) = (robots, rule, group);
-    (record.decision, record.signals) = (decision, signals);
+    (record.decision, record.signals, record.omitted) = (decision, signals, omitted);
     record.absent = std::mem::take(absent).into_map();
     record
 }
@@ -171,6 +171,7 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
         discovery: discovery(context, absent),
         errand: "page".to_owned(),
         group: None,
+        omitted: OmittedRecord::default(),
         outcome: ends.outcome.to_owned(),
         reason: ends.reason.code().to_owned(),
         record_id: made.record_id,

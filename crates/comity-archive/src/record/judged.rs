@@ -1,10 +1,19 @@
 use comity_policy::{Decision, RobotsState};
-use comity_signals::{Declared, Place, Statement, Verdict};
+use comity_signals::{Declared, Place, Purpose, Statement, Verdict};
 use comity_url::Origin;
 
 use super::absent::{Absent, Why};
 use super::build::RobotsBasis;
-use super::{DecisionRecord, PurposeRecord, RobotsRecord, RuleRecord, SignalRecord};
+use super::parts::cut_to;
+use super::{DecisionRecord, OmittedRecord, PurposeRecord, RobotsRecord, RuleRecord, SignalRecord};
+
+/// Statements in one record, at most.
+const MAX_SIGNALS: usize = 64;
+/// Bytes of a statement's text or path.
+const MAX_RAW: usize = 2048;
+/// Tokens of a group in one record, and bytes of each.
+const MAX_TOKENS: usize = 64;
+const MAX_TOKEN: usize = 256;
 
 pub(super) fn robots(
     decision: &Decision,
@@ -88,10 +97,38 @@ pub(super) fn decision_record(decision: &Decision, declared: &[Declared]) -> Dec
     }
 }
 
-pub(super) fn signal(n: usize, statement: &Statement, absent: &mut Absent) -> SignalRecord {
+/// What a decision says of groups and statements, bounded, and how much of it was left out.
+pub(super) fn bounded(decision: &Decision, absent: &mut Absent) -> (Vec<String>, Vec<SignalRecord>, OmittedRecord) {
+    let tokens = &decision.robots.group;
+    let group: Vec<String> = tokens.iter().take(MAX_TOKENS).map(|token| cut_to(token, MAX_TOKEN)).collect();
+    let statements = decision.preferences.statements();
+    let kept = kept_statements(statements);
+    let omitted =
+        OmittedRecord { group: (tokens.len() - group.len()) as u64, signals: (statements.len() - kept.len()) as u64 };
+    (group, kept.into_iter().enumerate().map(|(n, s)| signal(n, s, absent)).collect(), omitted)
+}
+
+/// The first statements, and the first denial of each purpose wherever it stands: the evidence of every refusal.
+fn kept_statements(statements: &[Statement]) -> Vec<&Statement> {
+    let mut denied = Vec::new();
+    let keep = |(n, statement): &(usize, &Statement)| {
+        let first = statement.verdict == Verdict::Denied && !denied.contains(&statement.purpose);
+        if first {
+            denied.push(statement.purpose);
+        }
+        first || *n < MAX_SIGNALS - Purpose::ALL.len()
+    };
+    statements.iter().enumerate().filter(keep).map(|(_, statement)| statement).collect()
+}
+
+fn signal(n: usize, statement: &Statement, absent: &mut Absent) -> SignalRecord {
     SignalRecord {
         derived: statement.derived,
-        path: absent.note(format!("signals.{n}.path"), statement.path.clone(), Why::EveryPath),
+        path: absent.note(
+            format!("signals.{n}.path"),
+            statement.path.as_deref().map(|path| cut_to(path, MAX_RAW)),
+            Why::EveryPath,
+        ),
         place: match statement.place {
             Place::Whole => "whole".to_owned(),
             Place::Line(n) => format!("line {n}"),
@@ -100,7 +137,7 @@ pub(super) fn signal(n: usize, statement: &Statement, absent: &mut Absent) -> Si
             Place::Element(n) => format!("element {n}"),
         },
         purpose: statement.purpose.as_str().to_owned(),
-        raw: statement.raw.clone(),
+        raw: cut_to(&statement.raw, MAX_RAW),
         reservation: statement.reservation,
         source: statement.source.as_str().to_owned(),
         verdict: statement.verdict.as_str().to_owned(),

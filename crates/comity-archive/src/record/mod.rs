@@ -35,8 +35,10 @@ pub struct Record {
     pub discovery: Discovery,
     /// `page` or `robots`.
     pub errand: String,
-    /// Tokens of the robots group that applied, as written; `["*"]` for the global one.
+    /// Tokens of the robots group that applied, as written; `["*"]` for the global one. At most 64 of 256 bytes.
     pub group: Option<Vec<String>>,
+    /// How much of `group` and `signals` was left out: a site cannot make records grow without end.
+    pub omitted: OmittedRecord,
     /// `fetched`, `failed` (asked, no full answer) or `not_fetched`.
     pub outcome: String,
     /// The code of the outcome, from the one vocabulary of reasons.
@@ -53,7 +55,7 @@ pub struct Record {
     pub rule: Option<RuleRecord>,
     /// [`RECORD_SCHEMA`].
     pub schema: String,
-    /// Every statement about use that took part in the decision.
+    /// The statements about use that took part in the decision: at most 64, the first denial of each purpose always.
     pub signals: Vec<SignalRecord>,
     /// Name and version of what wrote this.
     pub software: String,
@@ -69,6 +71,15 @@ pub struct Record {
     pub vantage: VantageRecord,
     /// Where the WARC records of the event lie.
     pub warc: Option<WarcPlaces>,
+}
+
+/// What was left out of a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OmittedRecord {
+    /// Group tokens.
+    pub group: u64,
+    /// Statements.
+    pub signals: u64,
 }
 
 /// Who asked.
@@ -206,13 +217,13 @@ pub struct RuleRecord {
 pub struct SignalRecord {
     /// True when inferred from a statement on another purpose.
     pub derived: bool,
-    /// The path pattern it is limited to.
+    /// The path pattern it is limited to, cut to 2,048 bytes.
     pub path: Option<String>,
     /// Where it stood: `line 12`, `header 0`, `rule 3`, `element 1` or `whole`.
     pub place: String,
     /// The purpose spoken about.
     pub purpose: String,
-    /// The exact text.
+    /// The exact text, cut to 2,048 bytes.
     pub raw: String,
     /// True for a reservation under Article 4(3) CDSM.
     pub reservation: bool,

@@ -94,7 +94,7 @@ pub(super) fn vantage(capture: &Capture, absent: &mut Absent) -> VantageRecord {
     VantageRecord {
         exit: Some(capture.vantage.to_string()),
         protocol: Some(capture.protocol.as_str().to_owned()),
-        server_ip: absent.note("vantage.server_ip", capture.peer.map(|ip| ip.to_string()), Why::NotSeen),
+        server_ip: absent.note("vantage.server_ip", capture.peer.map(|ip| ip.to_canonical().to_string()), Why::NotSeen),
         tls: absent.note("vantage.tls", tls, Why::NoTls),
     }
 }
@@ -110,7 +110,12 @@ pub(super) fn no_vantage(absent: &mut Absent) -> VantageRecord {
 
 /// At most [`MAX_TEXT`] bytes, cut between characters.
 pub(super) fn cut(text: &str) -> String {
-    let mut end = text.len().min(MAX_TEXT);
+    cut_to(text, MAX_TEXT)
+}
+
+/// At most `max` bytes, cut between characters.
+pub(super) fn cut_to(text: &str, max: usize) -> String {
+    let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

@@ -71,6 +71,14 @@ enum Frame {
 /// # Errors
 /// When the folder or the begin of a file cannot be read.
 pub fn read_records(dir: &Path) -> Result<RecordsReader, RecordsError> {
+    read_records_from(dir, 0)
+}
+
+/// As [`read_records`], from the first line of the file that holds line `seq`: earlier files are opened, not read.
+///
+/// # Errors
+/// As [`read_records`].
+pub fn read_records_from(dir: &Path, seq: u64) -> Result<RecordsReader, RecordsError> {
     let folder = dir.join("records");
     let mut files = Vec::new();
     for path in record_files(&folder).map_err(|e| at(&folder, 0, e))? {
@@ -80,7 +88,8 @@ pub fn read_records(dir: &Path) -> Result<RecordsReader, RecordsError> {
         }
     }
     files.sort();
-    let files: Vec<_> = files.into_iter().map(|(_, path)| path).collect();
+    let start = files.iter().rposition(|(first, _)| *first <= seq).unwrap_or(0);
+    let files: Vec<_> = files.split_off(start).into_iter().map(|(_, path)| path).collect();
     Ok(RecordsReader { files: files.into_iter(), open: None, lines: Vec::new().into_iter(), torn: Vec::new() })
 }
 

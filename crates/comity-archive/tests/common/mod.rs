@@ -1,5 +1,6 @@
 //! What the tests of this crate share: a made-up crawl with a still clock and seeded salts.
 #![allow(dead_code, reason = "every test file uses another part")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io;
 use std::path::{Path, PathBuf};
