@@ -1,0 +1,74 @@
+//! The bundled example crawler: a configuration file in, the title of every page out.
+//!
+//! Run it against the synthetic web, from the workspace's root and in two terminals:
+//!
+//! ```text
+//! cargo run --release -- demo --serve
+//! cargo run --release -p crawler -- configs/demo.toml
+//! ```
+//!
+//! It shows what a crawler author writes: settings from a file, a handler for pages, Ctrl-C, the summary. Everything
+//! that keeps it polite is not here, because it cannot be left out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use comity::config::ConfigFile;
+use comity::{Crawler, Page, StopHandle, Summary};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Some((config, dir)) = arguments() else {
+        eprintln!("usage: crawler CONFIG.toml [DIR]");
+        return ExitCode::from(2);
+    };
+    match crawl(&config, dir).await {
+        Ok(summary) => {
+            eprint!("{summary}");
+            ExitCode::from(summary.exit_code())
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            if let Some(hint) = error.advice() {
+                eprintln!("hint: {hint}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The configuration file, and where the crawl is kept, if anywhere.
+fn arguments() -> Option<(PathBuf, Option<PathBuf>)> {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    Some((arguments.next()?, arguments.next()))
+}
+
+async fn crawl(config: &PathBuf, dir: Option<PathBuf>) -> Result<Summary, comity::Error> {
+    let mut builder = Crawler::from_config(ConfigFile::read(config)?).on_page(show);
+    if let Some(dir) = dir {
+        builder = builder.dir(dir);
+    }
+    let crawler = builder.build()?;
+    tokio::spawn(obey_interrupts(crawler.stop_handle()));
+    crawler.run().await
+}
+
+/// Status, URL and title of a page; for the pages that a signal speaks about, what it says.
+#[expect(clippy::print_stdout, reason = "a command line tool speaks on stdout")]
+fn show(page: &Page<'_>) {
+    let title = page.head().and_then(|head| head.title.as_deref()).unwrap_or("(no title)");
+    println!("{} {}  {title}", page.status(), page.url());
+    for statement in page.decision().preferences.statements() {
+        println!("    {} {}: {}", statement.source, statement.purpose, statement.verdict);
+    }
+}
+
+/// Ctrl-C once: finish what is in flight; twice: stop now.
+async fn obey_interrupts(stop: StopHandle) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stop.drain();
+    }
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stop.now();
+    }
+}
