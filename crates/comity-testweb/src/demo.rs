@@ -95,7 +95,7 @@ fn demo_site(seed: u64, number: usize) -> Site {
 
 fn front() -> Site {
     let rules = "User-agent: GreedyBot\nDisallow: /\n\n\
-        User-agent: *\nCrawl-delay: 0.8\nDisallow: /private/\nAllow: /private/open\n\nSitemap: /sitemap.xml\n";
+        User-agent: *\nCrawl-delay: 0.8\nDisallow: /private/\nAllow: /private/open\n";
     Site::new()
         .robots(rules)
         .page(

@@ -54,7 +54,7 @@ impl Web {
     }
 
     /// Puts the web up on loopback: origin *i* is an address of 127.0.0.0/8, all on one port that the system chooses.
-    /// Where those addresses do not exist, as [`serve_names`](Self::serve_names).
+    /// A client with an address guard has to allow 127.0.0.0/8. Where those addresses do not exist, as [`serve_names`](Self::serve_names).
     ///
     /// # Errors
     /// What binding reports, when no port was free on all addresses in 16 tries, or files ran out (one for each address).

@@ -48,7 +48,8 @@ struct Faults {
 impl Web {
     /// Puts the web up in memory: the network for a crawler, and the observer for its test.
     ///
-    /// Origins are `http://oN.demo.test` or the sites' own names, addresses are 10.64.0.1 and up or the sites' own.
+    /// Origins are `http://oN.demo.test` or the sites' own names, addresses are 10.64.0.1 and up or the sites' own: a
+    /// client with an address guard has to allow 10.0.0.0/8, or the sites are given public addresses.
     #[must_use]
     pub fn in_memory(&self) -> (MemoryNet, Observer) {
         let spec = self.spec.clone();

@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -8,14 +9,15 @@ use bytes::Bytes;
 pub struct Request {
     method: String,
     target: Bytes,
-    fields: Vec<(String, Bytes)>,
+    /// Shared between requests of a connection that repeat them: a log of a million requests stays small.
+    fields: Arc<[(String, Bytes)]>,
 }
 
 impl Request {
     /// A GET for `target`, as a client of this web would send it: for asking a site what it would answer.
     #[must_use]
     pub fn to(target: &str) -> Self {
-        Self { method: "GET".to_owned(), target: Bytes::copy_from_slice(target.as_bytes()), fields: Vec::new() }
+        Self { method: "GET".to_owned(), target: Bytes::copy_from_slice(target.as_bytes()), fields: Arc::new([]) }
     }
 
     /// Reads a head: request line and fields, up to the blank line. Never fails; what is missing stays empty.
@@ -37,6 +39,14 @@ impl Request {
             target: Bytes::copy_from_slice(target),
             fields: lines.filter_map(field).collect(),
         }
+    }
+
+    /// Shares the fields of an earlier request where they are the same.
+    pub(crate) fn sharing(mut self, earlier: &Self) -> Self {
+        if self.fields == earlier.fields {
+            self.fields = earlier.fields.clone();
+        }
+        self
     }
 
     /// The method as received.

@@ -42,6 +42,7 @@ pub(crate) struct Wiretap {
 struct State {
     scanner: HeadScanner,
     waiting: VecDeque<Arrival>,
+    last: Option<Arc<Request>>,
     /// The response whose head comes next.
     due: Option<Option<u64>>,
     /// The response that is being written, or was last.
@@ -72,6 +73,7 @@ impl Wiretap {
         let state = State {
             scanner: HeadScanner::default(),
             waiting: VecDeque::new(),
+            last: None,
             due: None,
             current: None,
             open: Vec::new(),
@@ -113,7 +115,11 @@ impl Wiretap {
     fn received(&self, bytes: &[u8]) {
         let mut state = self.lock();
         for head in state.scanner.feed(bytes) {
-            let request = Arc::new(head);
+            let request = Arc::new(match &state.last {
+                Some(last) => head.sharing(last),
+                None => head,
+            });
+            state.last = Some(request.clone());
             let site = self.live.layout.route(request.field("host").as_deref(), self.ends.local);
             let number = self.live.log.arrived(&request, site, self.connection, self.ends);
             state.open.extend(number);

@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use comity_fetch::{Net, ResolveError};
+use proptest::prelude::*;
+
 use comity_testweb::{Answer, Coding, ConnectFault, Generated, Request, Site, Target, Web};
 use shared::{Client, host};
 use tokio::time::Instant;
@@ -269,4 +271,47 @@ async fn one_seed_is_one_web() {
     }
     assert_eq!(runs[0], runs[1], "same seed, other order of requests");
     assert_ne!(runs[0], runs[2], "another seed");
+}
+
+/// Pieces that make up requests, right and wrong ones.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let known: [&[u8]; 8] = [
+        b"GET / HTTP/1.1\r\n",
+        b"GET /robots.txt HTTP/1.1\r\nHost: o0.demo.test\r\n\r\n",
+        b"POST /p/1 HTTP/1.0\r\nHost: o0.demo.test\r\nContent-Length: 3\r\n\r\n",
+        b"Host: o0.demo.test\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"User-Agent: \xff\r\n",
+        b"\r\n\r\n",
+        b"HTTP/1.1 400 x",
+    ];
+    prop_oneof![
+        prop::sample::select(known.to_vec()).prop_map(<[u8]>::to_vec),
+        prop::collection::vec(any::<u8>(), 0..40)
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever comes over a connection, the server lives on and the log can be audited.
+    #[test]
+    fn any_bytes_are_borne(pieces in prop::collection::vec(piece(), 0..12)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let (net, observer) = Web::plain(1, 3, 2).in_memory();
+            let mut odd = Client::memory(&net, "http://o0.demo.test").await;
+            for piece in &pieces {
+                if odd.send_raw(piece).await.is_err() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            drop(odd);
+            let mut sound = Client::memory(&net, "http://o0.demo.test").await;
+            assert_eq!(sound.get("o0.demo.test", "/p/1").await.unwrap().status, 200);
+            let audit = observer.audit();
+            assert!(audit.requests >= 1 && !audit.to_json().is_empty());
+        });
+    }
 }
