@@ -141,6 +141,32 @@ async fn a_damaged_record_stays_and_holds_nobody() {
     assert_eq!(frontier.into_store().unwrap().len(Keyspace::Queue), 1, "it is kept for whoever can read it");
 }
 
+#[tokio::test]
+async fn a_broken_key_holds_nobody() {
+    for broken in [&b"\x00\x00\x00"[..], b"\x00\x00\x00\x00\x00\x00\x00\x01\x07", b"\xff"] {
+        let judge = TestJudge::default();
+        let frontier = open(MemoryStore::new(), 0);
+        add(&frontier, &["http://a.test/1", "http://a.test/2", "http://a.test/3"]).await;
+        let mut store = frontier.into_store().unwrap();
+        let (key, value) = store.peek(Keyspace::Queue, b"http", b"i", 2).unwrap().remove(1);
+        let mut batch = WriteBatch::default();
+        batch.delete(Keyspace::Queue, key);
+        batch.insert(Keyspace::Queue, [b"http://a.test\x00\x01", broken].concat(), value);
+        store.commit(batch).unwrap();
+        let frontier = open(store, 0);
+        let mut order = Vec::new();
+        for now in 0..4 {
+            for lease in frontier.lease(9, &judge, at(now)).await.unwrap().leases {
+                order.push(lease.url.path().to_owned());
+                settle(&frontier, done(lease.id, turn(now)), at(now)).await;
+            }
+        }
+        assert_eq!(order, ["/1", "/3"], "{broken:?}");
+        let stats = frontier.stats(at(9)).await.unwrap();
+        assert_eq!((stats.damaged, stats.done, stats.queued), (1, 2, 0), "{broken:?}");
+    }
+}
+
 /// A memory store whose calls fail once a number of them have passed.
 #[derive(Debug)]
 struct Failing {

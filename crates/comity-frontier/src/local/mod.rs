@@ -220,7 +220,7 @@ impl<S: Store> Inner<S> {
         let from = queue_key(fill.origin(), fill.priority(), fill.from());
         let until = queue_end(fill.origin(), fill.priority(), fill.until());
         let rows = self.store.peek(Keyspace::Queue, &from, &until, fill.limit())?;
-        let stored = rows.iter().filter_map(|(key, value)| stored(fill.origin(), key, value)).collect();
+        let stored = rows.iter().map(|(key, value)| stored(fill, key, value)).collect();
         self.scheduler.filled(fill, stored);
         Ok(())
     }
@@ -259,11 +259,15 @@ impl Leased {
     }
 }
 
-/// A row of the queue; `None` for a key that no queue record has.
-fn stored(origin: &Origin, key: &[u8], value: &[u8]) -> Option<StoredUrl> {
-    let (_, sequence) = place_of(origin, key)?;
+/// A row of the queue. A key that no queue record has counts as a damaged record of the place asked for.
+fn stored(fill: &Fill, key: &[u8], value: &[u8]) -> StoredUrl {
+    let origin = fill.origin();
+    let Some((_, sequence)) = place_of(origin, key) else {
+        tracing::warn!(%origin, "a queue record under a broken key stays where it is");
+        return (fill.from(), None);
+    };
     let queued = QueuedUrl::decode(value).inspect_err(|error| {
         tracing::warn!(%origin, sequence, %error, "a queued URL cannot be read and stays where it is");
     });
-    Some((sequence, queued.ok().filter(|queued| queued.url.origin() == origin)))
+    (sequence, queued.ok().filter(|queued| queued.url.origin() == origin))
 }
