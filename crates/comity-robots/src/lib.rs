@@ -6,9 +6,12 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod chain;
 mod compile;
 mod dialect;
 mod entry;
+mod explain;
+mod known;
 mod lines;
 mod normal;
 mod pacing;
@@ -22,8 +25,11 @@ mod token;
 mod verdict;
 mod view;
 
+pub use chain::Chain;
 pub use compile::{MAX_GROUP_TOKENS, MAX_NOTES};
 pub use dialect::Dialect;
+pub use explain::{Explanation, Reading, SelectedGroup, Why};
+pub use known::{AgentUse, Claim, KnownAgent, Oddity};
 pub use lines::MAX_LINE_BYTES;
 pub use pacing::{RequestRate, VisitTime};
 pub use pattern::Pattern;
