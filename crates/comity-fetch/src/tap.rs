@@ -186,3 +186,48 @@ impl AsyncWrite for Tap {
         Pin::new(&mut self.io).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SystemClock;
+    use comity_policy::{Pacer, Permit, Politeness, RobotsChain, SeededRandom};
+    use comity_url::Origin;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[expect(clippy::disallowed_methods, reason = "the test plays the gate")]
+    fn exchange(clock: &dyn Clock) -> Exchange {
+        let origin = Origin::parse("http://a.test").unwrap();
+        let pacer = Pacer::new(Politeness::default(), Arc::new(SeededRandom::new(1)));
+        let slot = pacer.try_slot(&origin, Vec::new(), clock.now()).unwrap();
+        Permit::for_robots(&RobotsChain::new(&origin), slot).unwrap().redeem(clock.now()).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_arrives_before_anything_was_asked_is_no_answer() {
+        const STRAY: &[u8] = b"HTTP/1.1 408 Request Timeout\r\n\r\n";
+        const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let books = Arc::new(Books::new(Arc::clone(&clock)));
+        let (client, mut server) = tokio::io::duplex(1024);
+        let mut tap = Tap::new(Box::new(client), Arc::clone(&books));
+        assert!(books.close().is_none(), "closed until an exchange begins");
+        books.open(exchange(&*clock), 1024);
+        let mut buffer = [0; 100];
+        server.write_all(STRAY).await.unwrap();
+        assert_eq!(tap.read(&mut buffer).await.unwrap(), STRAY.len());
+        assert_eq!(books.response_head(), "");
+        tap.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        server.write_all(ANSWER).await.unwrap();
+        assert_eq!(tap.read(&mut buffer).await.unwrap(), ANSWER.len());
+        let closed = books.close().unwrap();
+        assert_eq!(
+            (closed.request_head.as_ref(), closed.response_head.as_ref()),
+            (&b"GET / HTTP/1.1\r\n\r\n"[..], ANSWER)
+        );
+        assert_eq!(
+            (closed.written, closed.head, closed.exchange.finish().sent()),
+            (Some(clock.now()), Some(clock.now()), Some(clock.now()))
+        );
+    }
+}

@@ -239,6 +239,22 @@ async fn the_connected_peer_is_charged_and_a_busy_one_is_skipped() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_kept_connection_is_charged_like_a_new_one() {
+    // two.test keeps a connection to 10.0.0.2; then b.test is asked there, and the gap of half a second runs.
+    let rig = Rig::new(|addr, _| if addr.ip().to_string() == "10.0.0.1" { Script::Refuse } else { answering(ok("x")) });
+    rig.fetch("http://two.test/").await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    rig.fetch("http://b.test/").await;
+    let url = CrawlUrl::parse("http://two.test/").unwrap();
+    let both = vec!["10.0.0.1:80".parse().unwrap(), "10.0.0.2:80".parse().unwrap()];
+    let permit = rig.permit_at(&url, both).await;
+    let mut fetched = rig.fetcher.fetch(permit, &mut Collect::default()).await;
+    assert_eq!(fetched.outcome, Outcome::Failed(Reason::RateAddress));
+    rig.settle(&mut fetched);
+    assert_eq!((rig.log.requests(), rig.fetcher.idle_connections()), (2, 2), "nothing sent, nothing closed");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_delay_runs_from_the_head_and_the_head_is_told_at_once() {
     struct Watch<'a>(&'a Rig, Vec<(Instant, Instant)>);
     impl comity_fetch::Sink for Watch<'_> {

@@ -2,10 +2,12 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use comity_fetch::{FetchConfig, Limits};
-use comity_policy::{Reason, Truncation};
+use comity_fetch::{FetchConfig, Limits, ResponseHead, Sink, Want};
+use comity_policy::{Clock, Instant, Reason, Truncation, WallTime};
 use support::{Rig, Script, Step, config, ok, once, send};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\n";
@@ -194,14 +196,41 @@ async fn messages_that_break_are_named_and_kept_so_far() {
     check(config(), rows.collect()).await;
 }
 
+/// A clock that moves only when it is told to.
+#[derive(Debug, Default)]
+struct ByHand(AtomicU64);
+
+impl Clock for ByHand {
+    fn now(&self) -> Instant {
+        Instant::from_micros(1_000_000 + self.0.load(Ordering::Relaxed))
+    }
+
+    fn wall(&self) -> WallTime {
+        support::WALL
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_body_that_never_lets_us_wait_meets_the_total_limit_too() {
-    let limits = Limits { total: Duration::ZERO, connect: secs(1), ..Limits::default() };
-    let rig = Rig::with(FetchConfig { limits, ..config() }, |_, _| once(ok("hello")));
-    let page = rig.fetch("http://a.test/").await;
-    assert!(
-        matches!(page.fault(), Some(Reason::FetchTimeoutTotal | Reason::FetchTimeoutConnect)),
-        "{:?}",
-        page.fault()
-    );
+    /// Takes 40 s for every chunk, as a disk that is full of other work might.
+    struct Slow(Arc<ByHand>, usize);
+    impl Sink for Slow {
+        fn head(&mut self, _head: &ResponseHead<'_>) -> Want {
+            Want::Body
+        }
+        fn chunk(&mut self, decoded: &[u8]) {
+            self.0.0.fetch_add(40_000_000, Ordering::Relaxed);
+            self.1 += decoded.len();
+        }
+    }
+    let chunks = "5\r\nhello\r\n".repeat(9);
+    let wire = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n");
+    let clock = Arc::new(ByHand::default());
+    let limits = Limits { least_rate: 0, ..Limits::default() };
+    let rig = Rig::with(FetchConfig { limits, ..config() }, move |_, _| once(&wire)).on_clock(clock.clone());
+    let permit = rig.permit("http://a.test/").await;
+    let mut sink = Slow(clock, 0);
+    let mut fetched = rig.fetcher.fetch(permit, &mut sink).await;
+    assert_eq!((fetched.capture.fault, sink.1), (Some(Reason::FetchTimeoutTotal), 10), "two chunks, 80 s");
+    rig.settle(&mut fetched);
 }

@@ -195,6 +195,8 @@ pub struct Rig {
     pub clock: Arc<dyn Clock>,
     pub pacer: Pacer,
     pub log: Arc<Log>,
+    net: Arc<dyn Net>,
+    config: FetchConfig,
 }
 
 /// Settings under which 10.0.0.0/8 may be fetched, with the politeness of public addresses.
@@ -233,12 +235,18 @@ impl Rig {
         Self { log, ..Self::on(Arc::new(net), config) }
     }
 
+    /// The same rig on another clock.
+    pub fn on_clock(self, clock: Arc<dyn Clock>) -> Self {
+        let fetcher = Fetcher::new(Arc::clone(&self.net), Arc::clone(&clock), self.config.clone()).unwrap();
+        Self { fetcher, clock, ..self }
+    }
+
     pub fn on(net: Arc<dyn Net>, config: FetchConfig) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::paused_at(WALL));
-        let fetcher = Fetcher::new(net, Arc::clone(&clock), config).unwrap();
+        let fetcher = Fetcher::new(Arc::clone(&net), Arc::clone(&clock), config.clone()).unwrap();
         #[expect(clippy::disallowed_methods, reason = "the test plays the gate")]
         let pacer = Pacer::new(Politeness::default(), Arc::new(SeededRandom::new(1)));
-        Self { fetcher, clock, pacer, log: Arc::default() }
+        Self { fetcher, clock, pacer, log: Arc::default(), net, config }
     }
 
     pub fn now(&self) -> Instant {
