@@ -68,7 +68,11 @@ async fn a_stopped_crawl_goes_on_where_it_was() {
     let stats = frontier.stats(at(2000)).await.unwrap();
     assert_eq!((stats.queued, stats.done, stats.refused, stats.failed), (0, 4, 1, 1));
     let store = frontier.into_store().unwrap();
-    assert_eq!((store.len(Keyspace::Queue), store.len(Keyspace::Seen), store.len(Keyspace::Origin)), (0, 6, 3));
+    assert_eq!((store.len(Keyspace::Queue), store.len(Keyspace::Origin)), (0, 3));
+    let mut states: Vec<u8> =
+        store.peek(Keyspace::Seen, b"", &[0xff; 17], 9).unwrap().into_iter().flat_map(|row| row.1).collect();
+    states.sort_unstable();
+    assert_eq!(states, b"ddddfr", "seen and done are different states");
 }
 
 #[tokio::test]
@@ -245,6 +249,20 @@ async fn a_read_that_fails_loses_no_lease_and_no_url() {
     order.sort();
     assert_eq!(order, ["http://a.test/1", "http://a.test/2", "http://b.test/1"]);
     assert_eq!(frontier.stats(at(20)).await.unwrap().damaged, 0);
+}
+
+#[tokio::test]
+async fn a_retry_that_cannot_be_read_is_read_again() {
+    let judge = TestJudge::default();
+    let (frontier, _, peeks) = failing();
+    add(&frontier, &["http://a.test/1"]).await;
+    let id = frontier.lease(9, &judge, at(0)).await.unwrap().leases[0].id;
+    settle(&frontier, retry(id, turn(0), at(10)), at(0)).await;
+    peeks.store(0, Ordering::SeqCst);
+    frontier.lease(9, &judge, at(10)).await.unwrap_err();
+    peeks.store(1000, Ordering::SeqCst);
+    let again = frontier.lease(9, &judge, at(10)).await.unwrap();
+    assert_eq!((urls(&again), again.leases[0].attempt), (vec!["http://a.test/1"], 2));
 }
 
 #[tokio::test]
