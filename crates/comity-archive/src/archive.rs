@@ -107,14 +107,15 @@ impl Archive {
     }
 
     /// Stores one outcome: [`Archive::stage`] and [`Archive::flush`]. Prefer staging several when they are at hand:
-    /// a frame of many lines is a third of the size.
+    /// a frame of many lines is a fraction of the size. What was staged before is flushed too, and acknowledged by the
+    /// next [`Archive::flush`].
     ///
     /// # Errors
     /// As these two.
     pub fn append(&mut self, event: &Event) -> Result<Stored, ArchiveError> {
         self.stage(event)?;
-        let mut stored = self.flush()?;
-        stored.pop().ok_or(ArchiveError::Staged { limit: MAX_STAGED })
+        self.flush_staged()?;
+        self.done.pop().ok_or(ArchiveError::Staged { limit: MAX_STAGED })
     }
 
     /// Takes in one outcome: its WARC records are written, its line waits for the next [`Archive::flush`].

@@ -48,9 +48,9 @@ impl BlockDigests {
     }
 }
 
-/// Hands the bytes of `reader` on in pieces of at most 64 KiB.
+/// Hands the bytes of `reader` on in pieces of at most 16 KiB.
 pub(crate) fn each_chunk(mut reader: impl Read, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut buffer = vec![0_u8; 64 * 1024];
+    let mut buffer = [0_u8; 16 * 1024];
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok(()),

@@ -15,11 +15,10 @@ pub(crate) fn last_head(dir: &Path) -> Result<Option<ChainHead>, ArchiveError> {
         last = Some(head);
     }
     match stated {
-        Some(stated) if !passed => Err(wrong(format!(
-            "line {} of the chain head is missing, the last is {:?}",
-            stated.seq,
-            last.map(|l| l.seq)
-        ))),
+        Some(stated) if !passed => {
+            let there = last.map_or(0, |last| last.seq + 1);
+            Err(wrong(format!("D/chain names line {}, {there} lines are there or the line is another", stated.seq)))
+        }
         _ => Ok(last),
     }
 }

@@ -1,3 +1,5 @@
+use std::io;
+
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
 /// Header of every member: deflate, no flags, mtime 0, no extra flags, unknown system (RFC 1952 §2.3).
@@ -13,18 +15,20 @@ const ROOM: usize = 32 * 1024;
 pub(crate) struct Gzip {
     compress: Compress,
     crc: Crc,
+    failed: bool,
 }
 
 impl Gzip {
     /// `level` 0 to 9.
     pub(crate) fn new(level: u32) -> Self {
-        Self { compress: Compress::new(Compression::new(level), false), crc: Crc::new() }
+        Self { compress: Compress::new(Compression::new(level), false), crc: Crc::new(), failed: false }
     }
 
     /// Starts a member at the end of `out`.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         self.compress.reset();
         self.crc.reset();
+        self.failed = false;
         out.extend_from_slice(&HEADER);
     }
 
@@ -35,10 +39,14 @@ impl Gzip {
     }
 
     /// Ends the member: CRC and length (RFC 1952 §2.3.1).
-    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// When the compressor failed anywhere in the member: `out` must not be used then.
+    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         self.run(&[], FlushCompress::Finish, out);
         out.extend_from_slice(&self.crc.sum().to_le_bytes());
         out.extend_from_slice(&self.crc.amount().to_le_bytes());
+        if self.failed { Err(io::Error::other("deflate failed")) } else { Ok(()) }
     }
 
     fn run(&mut self, mut input: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
@@ -48,11 +56,13 @@ impl Gzip {
             let status = self.compress.compress_vec(input, out, flush);
             let taken = usize::try_from(self.compress.total_in() - before).unwrap_or(input.len());
             input = input.get(taken..).unwrap_or_default();
-            match (flush, status) {
-                (FlushCompress::Finish, Ok(Status::StreamEnd)) => return,
-                (FlushCompress::Finish, _) => {}
-                _ if input.is_empty() => return,
-                _ => {}
+            self.failed |= status.is_err();
+            let done = match flush {
+                FlushCompress::Finish => matches!(status, Ok(Status::StreamEnd)),
+                _ => input.is_empty(),
+            };
+            if done || self.failed {
+                return;
             }
         }
     }
@@ -72,7 +82,7 @@ mod tests {
             for part in [&text[..], b"", b"x"] {
                 gzip.begin(&mut out);
                 part.chunks(70_001).for_each(|chunk| gzip.write(chunk, &mut out));
-                gzip.finish(&mut out);
+                gzip.finish(&mut out).unwrap();
             }
             let mut back = Vec::new();
             flate2::read::MultiGzDecoder::new(&out[..]).read_to_end(&mut back).unwrap();

@@ -1,3 +1,4 @@
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -73,15 +74,25 @@ impl WarcWriter {
         self.gzip.begin(&mut self.event);
         self.gzip.write(header.as_bytes(), &mut self.event);
         self.gzip.write(head, &mut self.event);
-        let (gzip, event) = (&mut self.gzip, &mut self.event);
-        let copied = body.reader().and_then(|reader| each_chunk(reader, |chunk| gzip.write(chunk, event)));
+        let written = self.write_body(body, head.len() as u64, digests.len);
         self.gzip.write(b"\r\n\r\n", &mut self.event);
-        self.gzip.finish(&mut self.event);
-        if let Err(source) = copied {
+        let finished = self.gzip.finish(&mut self.event);
+        if let Err(source) = written.and(finished) {
             self.event.truncate(start);
             return Err(ArchiveError::io(&self.folder, source));
         }
         Ok(Span { offset: self.end_offset() + start as u64, length: (self.event.len() - start) as u64 })
+    }
+
+    /// The body, which must be as long as when it was digested: `Content-Length` is written already.
+    fn write_body(&mut self, body: &Spool, head: u64, stated: u64) -> io::Result<()> {
+        let mut len = head;
+        let (gzip, event) = (&mut self.gzip, &mut self.event);
+        each_chunk(body.reader()?, |chunk| {
+            gzip.write(chunk, event);
+            len += chunk.len() as u64;
+        })?;
+        if len == stated { Ok(()) } else { Err(io::Error::other("the body changed while it was stored")) }
     }
 
     /// Appends the event in one piece; gives its place. Without an open file the event is dropped.
