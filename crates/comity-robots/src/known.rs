@@ -117,7 +117,7 @@ impl KnownAgent {
         core::iter::from_fn(move || {
             rest = skip(rest, |line| line.starts_with(['#', '@']));
             let token = fields(rest)?[0];
-            let behind = skip(rest, |line| fields(line).is_some_and(|found| found[0] == token));
+            let behind = skip(rest, |line| line.strip_prefix(token).is_some_and(|claim| claim.starts_with('\t')));
             let lines = rest.get(..rest.len() - behind.len())?;
             rest = behind;
             Some(Self { token, lines })
