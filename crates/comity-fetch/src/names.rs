@@ -42,6 +42,8 @@ struct Entry {
 
 const POSITIVE: Duration = Duration::from_secs(60);
 const NEGATIVE: Duration = Duration::from_secs(10);
+/// A resolver that fails for now is asked again soon: only a burst of questions is kept from it.
+const PASSING: Duration = Duration::from_secs(1);
 const MOST_ENTRIES: usize = 4096;
 /// Addresses of one name that are looked at.
 const MOST_ADDRESSES: usize = 16;
@@ -53,7 +55,11 @@ impl NameCache {
     }
 
     fn keep(&self, host: &str, answer: &Result<Vec<IpAddr>, ResolveError>, now: Instant) {
-        let life = if answer.is_ok() { POSITIVE } else { NEGATIVE };
+        let life = match answer {
+            Ok(_) => POSITIVE,
+            Err(ResolveError::Temporary(_) | ResolveError::Timeout) => PASSING,
+            Err(_) => NEGATIVE,
+        };
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.len() >= MOST_ENTRIES {
             entries.retain(|_, entry| entry.until > now);
@@ -177,8 +183,10 @@ mod tests {
         }
         cache.keep("good.test", &Ok(vec![]), now);
         cache.keep("bad.test", &Err(ResolveError::NoSuchName), now);
+        cache.keep("slow.test", &Err(ResolveError::Timeout), now);
         let found = |host, after| cache.find(host, now.after(Duration::from_secs(after))).is_some();
         assert!(found("good.test", 59) && !found("good.test", 60));
         assert!(found("bad.test", 9) && !found("bad.test", 10));
+        assert!(found("slow.test", 0) && !found("slow.test", 1));
     }
 }

@@ -24,7 +24,7 @@ impl Gate {
     /// nothing is charged.
     pub async fn admit(&self, allowance: Allowance, pace: OriginPace) -> Admission {
         let origin = allowance.url().origin().clone();
-        let candidates = match self.inner.fetcher.candidates(&origin).await {
+        let candidates = match self.addresses(&origin).await {
             Ok(candidates) => candidates,
             Err(refused) => return Admission::Refuse(refused),
         };

@@ -1,9 +1,11 @@
+use std::net::SocketAddr;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use comity_fetch::Refused;
-use comity_policy::{Hold, Permit, Ready, Reason, RobotsChain, RobotsEvent, Slot, Vantage};
-use comity_url::Origin;
+use comity_policy::{Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, Slot, Vantage};
+use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
 
 use crate::cache::{Barred, RobotsKey};
@@ -160,10 +162,16 @@ impl Gate {
     /// Waits for the turn of the chain's next URL, or tells that it is far ahead.
     async fn turn_for_robots(&self, chain: &RobotsChain) -> Result<Slot, Landing> {
         let origin = chain.next_url().origin();
+        let mut tries = 0;
         loop {
-            let candidates = match self.inner.fetcher.candidates(origin).await {
+            let candidates = match self.addresses(origin).await {
                 Ok(candidates) => candidates,
-                Err(refused) => return Err(not_connectable(chain, refused)),
+                Err(refused) if refused.reason == Reason::FetchDnsTimeout && tries < RESOLVER_RETRIES => {
+                    tries += 1;
+                    tokio::time::sleep(RESOLVER_WAIT * tries).await;
+                    continue;
+                }
+                Err(refused) => return Err(self.not_connectable(chain, refused)),
             };
             let ready = match self.take_turn(origin, candidates).await {
                 Ok(slot) => return Ok(slot),
@@ -177,13 +185,41 @@ impl Gate {
     }
 }
 
-/// At the origin itself a refused address or a missing name ends the matter; behind a redirect it makes robots.txt
-/// unreachable (robots semantics §2.2). A resolver that fails for now is "unreachable" in both places.
-fn not_connectable(chain: &RobotsChain, refused: Refused) -> Landing {
-    if chain.hops() == 0 && refused.reason != Reason::FetchDnsTimeout {
-        Landing::Barred(refused)
-    } else {
-        Landing::Event(unreachable(refused.reason))
+/// A resolver that fails for now is asked again so often, after this wait and twice it.
+const RESOLVER_RETRIES: u32 = 2;
+const RESOLVER_WAIT: Duration = Duration::from_secs(2);
+/// A resolver that answered for another name within this time is at work: the fault is this name's.
+const RESOLVER_AT_WORK: Duration = Duration::from_secs(60);
+
+impl Gate {
+    /// At the origin itself a refused address or a missing name ends the matter; behind a redirect it makes robots.txt
+    /// unreachable (robots semantics §2.2).
+    fn not_connectable(&self, chain: &RobotsChain, refused: Refused) -> Landing {
+        let final_here = refused.reason != Reason::FetchDnsTimeout || self.resolver_blames_the_name();
+        if chain.hops() == 0 && final_here {
+            Landing::Barred(refused)
+        } else {
+            Landing::Event(unreachable(refused.reason))
+        }
+    }
+
+    /// Whether a resolver that fails "for now" settles the matter for a name: it answers for others meanwhile, or has
+    /// never answered at all, so that waiting would be waiting for nothing (docs/decisions/0010). When it worked and
+    /// stopped for every name, the network is down and the origin waits.
+    fn resolver_blames_the_name(&self) -> bool {
+        match self.inner.resolved.load(Ordering::Relaxed) {
+            0 => true,
+            at => self.inner.clock.now().since(Instant::from_micros(at)) < RESOLVER_AT_WORK,
+        }
+    }
+
+    /// The checked addresses of an origin; notes when the resolver last answered for a name.
+    pub(crate) async fn addresses(&self, origin: &Origin) -> Result<Vec<SocketAddr>, Refused> {
+        let candidates = self.inner.fetcher.candidates(origin).await?;
+        if matches!(origin.host_kind(), HostKind::Domain(_)) {
+            self.inner.resolved.store(self.inner.clock.now().as_micros().max(1), Ordering::Relaxed);
+        }
+        Ok(candidates)
     }
 }
 

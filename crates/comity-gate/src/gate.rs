@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -70,6 +71,8 @@ pub(crate) struct Inner {
     pub(crate) places: Arc<Semaphore>,
     pub(crate) rates: Rates,
     pub(crate) recorder: Arc<dyn Recorder>,
+    /// When the resolver last answered for a name, in microseconds of the clock; 0 = never.
+    pub(crate) resolved: AtomicU64,
 }
 
 impl Gate {
@@ -92,6 +95,7 @@ impl Gate {
             places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
             rates: Rates::new(config.max_rate, config.max_rate_domain, clock.clone()),
             recorder: config.recorder,
+            resolved: AtomicU64::new(0),
             fetcher,
             clock,
             random,

@@ -145,6 +145,9 @@ enum Found {
     RedirectLimit,
 }
 
+/// So many Retry-After in a row may be shorter than our own schedule (our choice: docs/decisions/0002).
+const TRUSTED_RETRY_AFTERS: u32 = 2;
+
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 impl RobotsLife {
@@ -285,9 +288,14 @@ impl RobotsLife {
         random: &dyn Random,
     ) {
         let (since, attempts) = self.failing.as_ref().map_or((now, 1), |f| (f.since, f.attempts.saturating_add(1)));
-        let wait = retry_after
-            .filter(|wait| !wait.is_zero())
-            .map_or_else(|| retry_wait(attempts, random), |asked| asked.clamp(Duration::from_secs(1), DAY));
+        // A site that names a time is taken at its word twice; after that it never shortens our own schedule, or a
+        // file that answers "30 seconds" for ever would be asked for ever.
+        let own = retry_wait(attempts, random);
+        let wait = match retry_after.filter(|wait| !wait.is_zero()) {
+            None => own,
+            Some(asked) if attempts <= TRUSTED_RETRY_AFTERS => asked.clamp(Duration::from_secs(1), DAY),
+            Some(asked) => asked.clamp(own, DAY),
+        };
         self.failing = Some(Failing { since, attempts, next_try: now.after(wait), cause, status });
         if status.is_some() {
             self.answered = Some(now);

@@ -149,7 +149,8 @@ fn retries_double_from_a_minute_to_an_hour_and_retry_after_wins() {
         assert!(!life.is_due(now) && life.is_due(now.after(wait)));
         now = now.after(wait);
     }
-    for (asked, given) in [(120, 120), (10 * 86_400, 86_400), (0, 3600)] {
+    // The first two are taken at their word, later ones never shorten the schedule.
+    for (asked, given) in [(120, 3600), (7200, 7200), (10 * 86_400, 86_400), (0, 3600)] {
         let retry_after = Some(Duration::from_secs(asked));
         life.apply(
             RobotsEvent::Unreachable { cause: Reason::RobotsUnreachable, status: Some(429), retry_after },
@@ -170,4 +171,17 @@ fn a_304_keeps_the_copy_and_restarts_its_life() {
     life.apply(RobotsEvent::NotModified { max_age: None }, later, &random);
     assert_eq!(word(&life, later.after(HOUR * 23)), "rules");
     assert_eq!(life.fetched().unwrap().0, start(), "the bytes are as old as they were");
+}
+
+#[test]
+fn the_first_two_retry_afters_are_taken_at_their_word() {
+    let random = SeededRandom::new(6);
+    let mut life = life(OnUnreachable::Rfc9309);
+    for (attempt, given) in [(1, 3), (2, 3), (3, 240), (4, 480)] {
+        let retry_after = Some(Duration::from_secs(3));
+        let cause = Reason::RobotsUnreachable;
+        life.apply(RobotsEvent::Unreachable { cause, status: Some(503), retry_after }, start(), &random);
+        let wait = life.failing().unwrap().next_try.since(start()).as_secs();
+        assert!((given..=given * 6 / 5).contains(&wait), "attempt {attempt}: {wait}");
+    }
 }

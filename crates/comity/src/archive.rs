@@ -17,7 +17,7 @@ use crate::{Error, directory};
 /// When the directory cannot be used or written.
 pub(crate) fn open(dir: &Path, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> Result<Store, Error> {
     let dir = directory::claim(dir)?;
-    let text = toml::to_string_pretty(&config.file)
+    let text = toml::to_string_pretty(&config.resolved())
         .map_err(|e| Error::internal(format!("the configuration cannot be written as TOML: {e}")))?;
     directory::write_mark(&dir, &text)?;
     let facts = CrawlFacts {
@@ -34,7 +34,7 @@ pub(crate) fn open(dir: &Path, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> 
     }
     let archive = Archive::create(&dir, settings, clock.clone(), Box::new(OsEntropy))?;
     let evidence = EvidenceStore::open(&dir)?;
-    Ok(Store { archive: Some(archive), evidence, dir })
+    Ok(Store { archive: Some(archive), evidence, dir, synced: clock.now() })
 }
 
 /// Sixteen secret bytes: the key of the seen-set's fingerprints, so that no site can aim collisions at it.

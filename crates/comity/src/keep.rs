@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use comity_archive::{
     Archive, ArchiveError, Basis, Context, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, Target,
@@ -10,7 +11,7 @@ use comity_archive::{
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RefusedLease};
 use comity_gate::{Recorder, RobotsVisit};
-use comity_policy::{Capture, Clock, Decision, Errand, Reason};
+use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
 use comity_url::CrawlUrl;
 
 use crate::Error;
@@ -43,6 +44,7 @@ pub(crate) struct Store {
     pub(crate) archive: Option<Archive>,
     pub(crate) evidence: EvidenceStore,
     pub(crate) dir: PathBuf,
+    pub(crate) synced: Instant,
 }
 
 impl Trip {
@@ -125,11 +127,8 @@ impl Keeper {
     }
 
     async fn append(&self, event: Event) -> Result<(), Error> {
-        self.blocking(move |store| match &mut store.archive {
-            Some(archive) => archive.append(&event).map(drop),
-            None => Ok(()),
-        })
-        .await
+        let now = self.clock.now();
+        self.blocking(move |store| store.append(&event, now)).await
     }
 
     /// Runs one piece of file work off the loop. The archive is one file: writers take turns.
@@ -164,18 +163,35 @@ impl Keeper {
         let context = Context { hops: hop, attempt: 1, ..Context::default() };
         let errand = Errand::Robots { for_origin, hop };
         let robots_copy = file.as_ref().map(|(digest, _)| *digest);
+        let now = self.clock.now();
         self.blocking(move |store| {
-            let Some(archive) = &mut store.archive else { return Ok(()) };
             // Absence is evidence too: an answer without a file is a sighting without bytes.
             if let Some(status) = status {
                 let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
                 store.evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes)?;
             }
-            archive.append(&Event::Fetched(Box::new(Fetched { capture, errand, robots_copy, context }))).map(drop)
+            store.append(&Event::Fetched(Box::new(Fetched { capture, errand, robots_copy, context })), now)
         })
         .await
     }
 }
+
+impl Store {
+    /// Appends one outcome; once a second everything so far is made safe against power loss (invariant 9).
+    fn append(&mut self, event: &Event, now: Instant) -> Result<(), ArchiveError> {
+        let Some(archive) = &mut self.archive else { return Ok(()) };
+        archive.append(event)?;
+        if now.since(self.synced) >= SYNC_EVERY {
+            self.synced = now;
+            archive.sync()?;
+            self.evidence.sync()?;
+        }
+        Ok(())
+    }
+}
+
+/// What a power cut may cost, in time.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// The closed files of a crawl directory, in order.
 fn written_files(dir: &Path) -> Vec<PathBuf> {

@@ -12,7 +12,7 @@ use comity_robots::Dialect;
 use comity_signals::{Declared, Purpose};
 use comity_url::{CrawlUrl, Scope, ScopeKind, UrlPattern};
 
-use super::{ConfigError, ConfigFile, Span};
+use super::{ByteSize, ConfigError, ConfigFile, Span};
 
 /// A configuration that was checked as a whole: what the engine runs on.
 #[derive(Clone, Debug)]
@@ -93,7 +93,8 @@ impl CrawlConfig {
     /// The first key whose value cannot be used, with a hint.
     pub fn resolve(file: ConfigFile) -> Result<Self, ConfigError> {
         let identity = identity(&file)?;
-        let mut notes = Vec::new();
+        let purposes: Vec<&str> = identity.purposes().iter().map(|purpose| purpose.as_str()).collect();
+        let mut notes = vec![format!("declared purposes: {}", purposes.join(", "))];
         let own_networks = networks("[fetch] allow_addresses", file.fetch.allow_addresses.as_deref())?;
         refuse_public(&own_networks)?;
         let fetch = fetch(&file, &identity, own_networks.clone())?;
@@ -113,6 +114,53 @@ impl CrawlConfig {
             notes,
             file,
         })
+    }
+}
+
+impl CrawlConfig {
+    /// The configuration with every key and its value in force: what `crawl.toml` of a crawl directory holds.
+    #[must_use]
+    pub fn resolved(&self) -> ConfigFile {
+        let mut file = self.file.clone();
+        let own = |text: &str| Some(text.to_owned());
+        let span = |duration| Some(Span(duration));
+        file.agent.tokens = Some(self.identity.tokens().iter().map(ToString::to_string).collect());
+        file.agent.purposes = Some(self.identity.purposes().iter().map(ToString::to_string).collect());
+        file.crawl.seeds = Some(self.seeds.iter().map(ToString::to_string).collect());
+        file.crawl.scope = own(self.scope.kind().as_str());
+        file.crawl.max_depth = Some(self.limits.max_depth);
+        file.crawl.linger = span(self.limits.linger);
+        file.crawl.revisit = own("never");
+        let pace = &self.politeness;
+        file.politeness.delay = span(pace.delay);
+        file.politeness.max_crawl_delay = span(pace.max_crawl_delay);
+        file.politeness.total = Some(pace.total);
+        file.politeness.per_origin = Some(pace.per_origin);
+        // Left out when not set: naming them would make them hold on own networks too.
+        if pace.address_limits == AddressLimits::Everywhere {
+            file.politeness.per_address = Some(pace.per_address);
+            file.politeness.address_gap = span(pace.address_gap);
+        }
+        file.politeness.adaptive = Some(pace.adaptive == Adaptive::On);
+        file.politeness.max_rate = Some(self.max_rate.map_or_else(|| "off".to_owned(), |rate| rate.to_string()));
+        file.politeness.max_rate_domain =
+            Some(self.max_rate_domain.map_or_else(|| "off".to_owned(), |rate| rate.to_string()));
+        file.robots.dialect = own(match self.robots.dialect {
+            Dialect::Standard => "standard",
+            Dialect::Google => "google",
+        });
+        file.robots.on_unreachable = own(match self.robots.on_unreachable {
+            OnUnreachable::Rfc9309 => "rfc9309",
+            OnUnreachable::Google => "google",
+        });
+        file.robots.strict_4xx = Some(self.robots.strict_4xx.clone());
+        file.fetch.max_body = Some(ByteSize(self.fetch.limits.max_body));
+        file.frontier.store = own("memory");
+        file.archive.warc = Some(self.archive.warc.is_some());
+        file.archive.level = self.archive.warc.map(|warc| warc.level);
+        file.archive.rollover = self.archive.warc.map(|warc| ByteSize(warc.rollover));
+        file.archive.min_free = Some(ByteSize(self.archive.min_free));
+        file
     }
 }
 
@@ -328,7 +376,10 @@ mod tests {
         assert_eq!(config.limits.linger, Duration::from_secs(900));
         assert_eq!(config.identity.purposes(), [Declared::Judged(Purpose::Search)]);
         assert_eq!(config.archive.warc, Some(WarcSettings { level: 3, rollover: 1_000_000_000 }));
-        assert!(config.notes.is_empty());
+        assert_eq!(config.notes, ["declared purposes: search"]);
+        let again = CrawlConfig::resolve(config.resolved()).unwrap();
+        assert_eq!(again.politeness, config.politeness);
+        assert_eq!(again.resolved(), config.resolved(), "a crawl can be run again from its crawl.toml");
     }
 
     #[test]
@@ -366,7 +417,7 @@ mod tests {
     #[test]
     fn raised_floors_are_said() {
         let config = resolve("[politeness]\ndelay = \"0s\"\naddress_gap = \"1ms\"").unwrap();
-        assert_eq!(config.notes.len(), 2);
+        assert_eq!(config.notes.len(), 3);
         assert_eq!(config.politeness.address_limits, AddressLimits::Everywhere);
     }
 }

@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use comity_extract::{Link, Page};
 use comity_frontier::Offer;
-use comity_policy::{Capture, Reason};
-use comity_signals::page_signals;
+use comity_policy::{Capture, Decision, Reason};
+use comity_robots::ProductToken;
+use comity_signals::{HeadFacts, PageSignals, Statement, page_signals};
 use comity_url::{CrawlUrl, Trap};
 
 use super::Shared;
@@ -49,13 +52,26 @@ impl Shared {
         })
     }
 
-    /// Whether links of a page may be followed: its robots metas and `X-Robots-Tag` fields decide (design §7).
-    pub(super) fn may_follow(&self, capture: &Capture, page: Option<&Page>) -> bool {
-        let Some(page) = page else { return false };
-        let tokens = self.identity.tokens().iter();
-        tokens
-            .map(|token| page_signals(&capture.fields, &page.head, token.as_str(), false))
-            .all(|signals| signals.follow)
+    /// Reads what the answer itself says, fields and metas: whether its links may be followed, and the decision with
+    /// these statements added, which is what its record holds (decided twice: before the fetch and after it).
+    pub(super) fn after_page(
+        &self,
+        capture: &Capture,
+        page: Option<&Page>,
+        decision: Arc<Decision>,
+    ) -> (bool, Arc<Decision>) {
+        let none = HeadFacts::default();
+        let head = page.map_or(&none, |page| &page.head);
+        let image = capture.field("content-type").is_some_and(|kind| kind.trim_start().starts_with("image/"));
+        let read = |token: &ProductToken| page_signals(&capture.fields, head, token.as_str(), image);
+        let signals: Vec<PageSignals> = self.identity.tokens().iter().map(read).collect();
+        let follow = signals.iter().all(|signals| signals.follow);
+        let statements: Vec<Statement> = signals.into_iter().flat_map(|signals| signals.statements).collect();
+        if statements.is_empty() {
+            return (follow, decision);
+        }
+        let preferences = decision.preferences.clone().with(statements);
+        (follow, Arc::new(Decision { preferences, ..Decision::clone(&decision) }))
     }
 
     fn admits_link(&self, url: &CrawlUrl, depth: u32, suspicious: bool) -> Result<(), Reason> {

@@ -64,7 +64,7 @@ impl Shared {
             return Ok(self.snooze(id, trip, paced.1));
         }
         let extracted = sink.reader.take().map(comity_extract::PageReader::finish);
-        let follow = self.may_follow(&capture, extracted.as_ref());
+        let (follow, decision) = self.after_page(&capture, extracted.as_ref(), decision);
         let offers = self.read(trip, &next, extracted.as_ref(), follow);
         self.tally().summary.bytes += capture.body.len();
         self.tell_handler(trip, &capture, &decision, extracted.as_ref(), sink.body.as_deref(), &next);

@@ -1,0 +1,120 @@
+//! How a crawl ends: nothing left, limits, parks, names that do not exist, stops.
+
+use std::time::Duration;
+
+use comity::End;
+use comity::policy::Reason;
+use comity_fetch::ResolveError;
+use comity_testweb::{Answer, ConnectFault, Generated, Site};
+
+use crate::support::{asked, assert_clean, crawler, requests, run, web};
+
+#[tokio::test(start_paused = true)]
+async fn names_that_do_not_exist_and_refused_addresses_end_at_once_and_the_crawl_goes_on() {
+    let (net, observer) = web([
+        Site::new().name("a.test").page("/", Answer::text("a")),
+        Site::new().name("inside.test").address("192.168.1.1".parse().unwrap()).page("/", Answer::text("no")),
+    ]);
+    net.set_resolve_fault("gone.test", Some(ResolveError::NoSuchName));
+    let summary =
+        run(crawler(&net, &["http://gone.test/", "http://inside.test/", "http://127.1/", "http://a.test/"])).await;
+    assert_eq!((summary.pages(), summary.left, summary.exit_code()), (1, 0, 0));
+    assert_eq!(summary.refused.get(&Reason::FetchDns), Some(&1));
+    assert_eq!(summary.refused.get(&Reason::AddressPrivate), Some(&2));
+    assert!(summary.elapsed < Duration::from_secs(10), "nothing waits: {:?}", summary.elapsed);
+    assert_eq!(requests(&observer).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resolver_that_never_worked_ends_its_urls_after_three_tries_and_says_so() {
+    let (net, observer) = web([Site::new().name("a.test")]);
+    net.set_resolve_fault("a.test", Some(ResolveError::Temporary("no server answers".into())));
+    let summary = run(crawler(&net, &["http://a.test/"])).await;
+    assert_eq!(summary.refused.get(&Reason::FetchDnsTimeout), Some(&1));
+    assert!(summary.elapsed < Duration::from_secs(60), "{:?}", summary.elapsed);
+    assert!(summary.why_nothing().unwrap().contains("fetch.dns.timeout"));
+    assert!(requests(&observer).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_end_the_crawl_with_their_key() {
+    for (key, pages) in [("max_pages", 7), ("max_duration", 5), ("max_bytes", 3)] {
+        let (net, observer) =
+            web([Site::new().name("a.test").generated(Generated::new(50, 5).bytes(1000).off_origin_percent(0))]);
+        let builder = crawler(&net, &["http://a.test/"]).configure(|file| match key {
+            "max_pages" => file.crawl.max_pages = Some(7),
+            "max_duration" => file.crawl.max_duration = Some(comity::config::Span(Duration::from_millis(6500))),
+            _ => file.crawl.max_bytes = Some(comity::config::ByteSize(2500)),
+        });
+        let summary = run(builder).await;
+        assert_eq!((summary.end, summary.exit_code()), (End::Limit(key), 3));
+        assert_eq!(summary.pages(), pages, "{key}");
+        assert_clean(&observer);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_over_long_crawl_delay_parks_its_origin_and_never_speeds_up() {
+    let (net, observer) = web([
+        Site::new().name("a.test").robots("User-agent: *\nCrawl-delay: 301\n").page("/", Answer::text("a")),
+        Site::new().name("b.test").page("/", Answer::text("b")),
+    ]);
+    let summary = run(crawler(&net, &["http://a.test/", "http://b.test/"])).await;
+    assert_eq!((asked(&observer, "http://a.test/"), asked(&observer, "http://b.test/")), (0, 1));
+    assert_eq!((summary.left, summary.exit_code()), (1, 4));
+    assert!(summary.to_string().contains("Crawl-delay is above max_crawl_delay"), "{summary}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_origin_fails_after_its_retries_and_others_go_on() {
+    let (net, observer) = web([
+        Site::new().name("dead.test").connect_fault(ConnectFault::Refused),
+        Site::new()
+            .name("flaky.test")
+            .page("/", Answer::page(["/x"]))
+            .page_answers("/x", [Answer::reset(), Answer::reset(), Answer::text("x")]),
+        Site::new().name("never.test").page("/", Answer::reset()),
+    ]);
+    let summary = run(crawler(&net, &["http://dead.test/", "http://flaky.test/", "http://never.test/"])).await;
+    assert_eq!(asked(&observer, "http://flaky.test/x"), 3, "two retries");
+    assert_eq!(asked(&observer, "http://never.test/"), 3);
+    assert_eq!(summary.failed.get(&Reason::FetchReset), Some(&1));
+    assert_eq!((summary.pages(), summary.left), (2, 1), "the dead origin's robots.txt is unreachable: it waits");
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn asked_once_it_finishes_what_is_open_and_asked_twice_it_stops() {
+    for twice in [false, true] {
+        let slow = || Answer::text("slow").delay(Duration::from_secs(8));
+        let (net, observer) = web([Site::new()
+            .name("a.test")
+            .page("/", Answer::page(["/s", "/t", "/u"]))
+            .page("/s", slow())
+            .page("/t", slow())]);
+        let crawler = crawler(&net, &["http://a.test/"]).build().unwrap();
+        let stop = crawler.stop_handle();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            stop.drain();
+            if twice {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                stop.now();
+            }
+        });
+        let summary = crawler.run().await.unwrap();
+        assert_eq!((summary.end, summary.exit_code()), (End::Stopped, 4), "twice: {twice}");
+        assert_eq!(asked(&observer, "http://a.test/t"), 0, "nothing new is sent");
+        assert_eq!(summary.pages(), if twice { 1 } else { 2 }, "twice: {twice}");
+        assert_eq!(summary.left, if twice { 3 } else { 2 }, "what was not fetched is still queued");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn seeds_twice_and_links_in_many_spellings_are_fetched_once() {
+    let spellings = ["/x", "/x#f", "/./x", "/%78", "http://A.TEST:80/x", "/x?"];
+    let (net, observer) =
+        web([Site::new().name("a.test").page("/", Answer::page(spellings)).page("/x", Answer::text("x"))]);
+    let summary = run(crawler(&net, &["http://a.test/", "http://a.test:80/"])).await;
+    assert_eq!(summary.pages(), 2, "{:?}", requests(&observer));
+}

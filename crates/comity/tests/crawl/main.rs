@@ -1,0 +1,10 @@
+//! Whole crawls over the synthetic web in memory, on paused time: hours of politeness in milliseconds.
+//!
+//! One scenario a test; the auditor of the web, which knows what every origin had announced, is the judge.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod ends;
+mod hops;
+mod pacing;
+mod robots;
+mod support;
