@@ -1,6 +1,10 @@
+mod robots;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+
+pub(crate) use robots::*;
 
 /// The polite, provable crawler.
 #[derive(Debug, Parser)]
@@ -141,48 +145,6 @@ pub(crate) struct ExplainArgs {
     /// The records as JSON lines.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum RobotsCommand {
-    /// May an agent fetch these URLs, and by which line?
-    Check(CheckArgs),
-    /// Answer JSON lines on standard input with JSON lines.
-    Batch,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
-    /// The robots.txt, or - for standard input.
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) robots: PathBuf,
-    /// The product token to ask for.
-    #[arg(long, required_unless_present = "agents", conflicts_with = "agents")]
-    pub(crate) agent: Option<String>,
-    /// An ordered fallback of tokens: the first that the file names is used.
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) agents: Vec<String>,
-    /// The origin that the file belongs to: URLs of others are not governed by it.
-    #[arg(long)]
-    pub(crate) origin: Option<String>,
-    /// How rules and URLs are read.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) dialect: DialectArg,
-    /// A JSON line per URL.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// URLs, or paths that begin with /.
-    #[arg(required = true)]
-    pub(crate) urls: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DialectArg {
-    /// RFC 9309 with Google's leniencies, both sides normalised.
-    #[default]
-    Standard,
-    /// Google's parser byte for byte.
-    Google,
 }
 
 #[derive(Debug, Subcommand)]

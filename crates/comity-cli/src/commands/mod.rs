@@ -6,10 +6,9 @@ mod explain;
 mod init;
 mod records;
 mod robots;
-mod show;
 mod url;
 
-use crate::args::{Cli, Command, RobotsCommand, UrlCommand};
+use crate::args::{Cli, Command, UrlCommand};
 use crate::exit::{Exit, Failure};
 
 /// Runs the command that was asked for.
@@ -20,8 +19,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Init(args) => init::run(&args),
         Command::Records(args) => records::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Robots(RobotsCommand::Check(args)) => robots::check(&args),
-        Command::Robots(RobotsCommand::Batch) => robots::batch(),
+        Command::Robots(command) => robots::run(&command),
         Command::Url(UrlCommand::Batch) => url::batch(),
     }
 }

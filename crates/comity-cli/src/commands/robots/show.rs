@@ -1,7 +1,7 @@
 use comity_robots::{Basis, RuleSet, RuleVia, request_target};
 
 /// A verdict for people: one line for the answer, one per piece of evidence.
-pub(crate) fn verdict_text(rules: &RuleSet, url: &str) -> String {
+pub(super) fn verdict_text(rules: &RuleSet, url: &str) -> String {
     let verdict = rules.verdict(&request_target(url));
     let mut lines = vec![format!("{}  {url}", if verdict.allowed { "allowed" } else { "refused" })];
     lines.push(match (&verdict.rule, verdict.basis) {
@@ -30,4 +30,9 @@ pub(crate) fn verdict_text(rules: &RuleSet, url: &str) -> String {
 fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+}
+
+/// The answer for a URL of another origin.
+pub(super) fn not_governed(url: &str) -> String {
+    format!("not governed by this file  {url}")
 }

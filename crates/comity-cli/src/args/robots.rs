@@ -1,0 +1,132 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RobotsCommand {
+    /// May an agent fetch these URLs, and by which line?
+    Check(CheckArgs),
+    /// Why: the groups, every rule that matches, the winner, and what other readers would say.
+    Explain(CheckArgs),
+    /// Find faults in a robots.txt. Exit 1 when there are errors or warnings.
+    Lint(LintArgs),
+    /// Hold a robots.txt against a file of expectations. Exit 1 when one is missed.
+    Test(TestArgs),
+    /// Which verdicts change between two robots.txt files.
+    Diff(DiffArgs),
+    /// What a robots.txt says to each known search and AI agent.
+    Agents(AgentsArgs),
+    /// Answer JSON lines on standard input with JSON lines.
+    Batch,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The robots.txt, or - for standard input.
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) robots: PathBuf,
+    /// The product token to ask for; a known agent is asked for with its own fallback (Googlebot-Image, then Googlebot).
+    #[arg(long, value_name = "TOKEN", required_unless_present = "agents", conflicts_with = "agents")]
+    pub(crate) agent: Option<String>,
+    /// An ordered fallback of tokens: the first that the file names is used.
+    #[arg(long, value_name = "TOKENS", value_delimiter = ',')]
+    pub(crate) agents: Vec<String>,
+    /// Ask for the token alone, then *, whatever is known of the agent.
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// The origin that the file belongs to: URLs of others are not governed by it.
+    #[arg(long)]
+    pub(crate) origin: Option<String>,
+    /// How rules and URLs are read.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectArg,
+    /// A JSON line per URL.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// URLs, or paths that begin with /.
+    #[arg(required = true)]
+    pub(crate) urls: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LintArgs {
+    /// The robots.txt, or - for standard input.
+    #[arg(value_name = "FILE|-")]
+    pub(crate) robots: PathBuf,
+    /// The origin that the file belongs to: finds sitemaps of other hosts.
+    #[arg(long)]
+    pub(crate) origin: Option<String>,
+    /// One JSON object: {"findings": [{"code", "severity", "line", "column", "message", "fix"?}]}.
+    #[arg(long, conflicts_with = "sarif")]
+    pub(crate) json: bool,
+    /// SARIF 2.1.0, for code scanning.
+    #[arg(long)]
+    pub(crate) sarif: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TestArgs {
+    /// The robots.txt, or - for standard input.
+    #[arg(long, value_name = "FILE|-", required_unless_present = "origin")]
+    pub(crate) robots: Option<PathBuf>,
+    /// The origin that the file belongs to: expected URLs of others are an error.
+    #[arg(long)]
+    pub(crate) origin: Option<String>,
+    /// What is expected: TOML, see docs/ci-robots.md.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect: PathBuf,
+    /// How rules and URLs are read.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectArg,
+    /// One JSON object: {"misses": [{"agent", "url", "expected", "got", "line"}]}.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The robots.txt as it was.
+    pub(crate) old: PathBuf,
+    /// The robots.txt as it is to be.
+    pub(crate) new: PathBuf,
+    /// URLs or paths, one a line, or - for standard input; # begins a comment line.
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) urls: PathBuf,
+    /// Agents to ask for, each by itself; default: every token that either file names, and one that neither does.
+    #[arg(long = "agent", value_name = "TOKEN", value_delimiter = ',')]
+    pub(crate) agents: Vec<String>,
+    /// How rules and URLs are read.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectArg,
+    /// Exit 1 when a verdict changes.
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// One JSON object: {"changes": [{"agent", "url", "old", "new", "line"}]}.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentsArgs {
+    /// The robots.txt, or - for standard input.
+    #[arg(value_name = "FILE|ORIGIN")]
+    pub(crate) robots: PathBuf,
+    /// The URL or path to ask about.
+    #[arg(long, default_value = "/")]
+    pub(crate) url: String,
+    /// How rules and URLs are read.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) dialect: DialectArg,
+    /// One JSON object: {"agents": [...]}.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// RFC 9309 with Google's leniencies, both sides normalised.
+    #[default]
+    Standard,
+    /// Google's parser byte for byte.
+    Google,
+}
