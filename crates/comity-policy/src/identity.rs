@@ -1,6 +1,6 @@
 use std::fmt;
 
-use comity_robots::ProductToken;
+use comity_robots::{KnownAgent, ProductToken};
 use comity_signals::Declared;
 
 /// Who we are towards a site: what is sent as User-Agent, matched in robots.txt, and declared as purpose.
@@ -38,8 +38,6 @@ pub enum IdentityError {
     /// Name or token is that of a known crawler or of a browser.
     Impersonation(String),
 }
-
-const KNOWN_AGENTS: &str = include_str!("known_agents.txt");
 
 /// Words that only browsers' User-Agents begin with or carry.
 const BROWSERS: [&str; 7] = ["mozilla", "applewebkit", "chrome", "firefox", "safari", "edg", "opera"];
@@ -109,7 +107,7 @@ impl Identity {
 
 /// True when `token` is a crawler of the known-agents table.
 fn is_known_agent(token: &str) -> bool {
-    KNOWN_AGENTS.lines().filter(|line| !line.starts_with('#')).any(|known| known.eq_ignore_ascii_case(token))
+    KnownAgent::find(token).is_some()
 }
 
 fn is_browser(word: &str) -> bool {
