@@ -52,6 +52,21 @@ fn sarif_has_every_rule_and_result() {
 }
 
 #[test]
+fn sarif_counts_columns_in_characters() {
+    let file = "User-agent: *\r\nDisallow: /a/\rDisallow: /\u{e9}\u{e9}\0\n".as_bytes();
+    let place = |flag: &str, key: &str, at: &str| {
+        let report = robots(&["lint", flag, "-"], file).json();
+        let all = if flag == "--json" { report["findings"].clone() } else { report["runs"][0]["results"].clone() };
+        let found = all.as_array().unwrap().iter().find(|finding| finding[key] == "R022").unwrap().clone();
+        found.pointer(at).unwrap().as_u64()
+    };
+    let region = "/locations/0/physicalLocation/region";
+    assert_eq!(place("--json", "code", "/column"), Some(16));
+    assert_eq!(place("--sarif", "ruleId", &format!("{region}/startColumn")), Some(14));
+    assert_eq!(place("--sarif", "ruleId", &format!("{region}/startLine")), Some(3));
+}
+
+#[test]
 fn only_errors_and_warnings_fail() {
     let rows: [(&[u8], i32, &str); 3] = [
         (b"User-agent: *\nDisallow: /a/\n", 0, "0 errors, 0 warnings, 0 worth knowing\n"),

@@ -103,7 +103,9 @@ impl fmt::Display for Why {
             Self::Longer(rule) => ("longer than", rule),
             Self::AllowAtTie(rule) => ("allow wins at equal length over", rule),
         };
-        write!(f, "{how} {}: {} of line {} ({} octets)", rule.kind.as_str(), rule.pattern, rule.line, rule.priority)
+        let octets = if rule.priority == 1 { "octet" } else { "octets" };
+        let (kind, priority) = (rule.kind.as_str(), rule.priority);
+        write!(f, "{how} {kind}: {} of line {} ({priority} {octets})", rule.pattern, rule.line)
     }
 }
 

@@ -79,7 +79,7 @@ fn the_table_of_examples() {
 #[test]
 fn why_the_winner_won() {
     let rows = [
-        ("User-agent: *\nDisallow: /\nAllow: /p", "/page", "longer than disallow: / of line 2 (1 octets)"),
+        ("User-agent: *\nDisallow: /\nAllow: /p", "/page", "longer than disallow: / of line 2 (1 octet)"),
         (
             "User-agent: *\nAllow: /p\nDisallow: /p",
             "/page",

@@ -242,6 +242,13 @@ fn findings_are_bounded_and_counted() {
 }
 
 #[test]
+fn columns_count_the_bytes_of_a_mark() {
+    let found = run("\u{feff}Useragent: a/1\nDisallow: /a/\n".as_bytes());
+    let places: Vec<_> = found.findings.iter().map(|f| (f.code.as_str(), f.line, f.column)).collect();
+    assert_eq!(places, [("R021", 1, 1), ("R017", 1, 4), ("R019", 1, 15)]);
+}
+
+#[test]
 fn messages_hold_no_control_characters() {
     let found = run(b"User-agent: *\nDisallow: \x1b[31mred\nSitemap: \x07\n");
     assert!(found.findings.len() >= 2);

@@ -55,7 +55,9 @@ pub(super) fn check(robots: &Robots, sink: &mut Sink) -> Form {
 
 fn lines(text: &[u8], sink: &mut Sink) {
     for line in Lines::new(text) {
-        let column = |at: usize| u32::try_from(at).map_or(u32::MAX, |at| at.saturating_add(1));
+        // A byte-order mark counts as bytes of the first line.
+        let before = if line.number == 1 { line.start } else { 0 };
+        let column = |at: usize| u32::try_from(before + at).map_or(u32::MAX, |at| at.saturating_add(1));
         if let Some(at) = memchr::memchr(0, line.bytes) {
             let message = "a NUL byte: the rest of the line is ignored".to_string();
             sink.add(LintCode::NulByte, (line.number, column(at)), message, Some("remove the byte".to_string()));

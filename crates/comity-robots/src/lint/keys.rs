@@ -40,7 +40,9 @@ pub(super) fn check(robots: &Robots, form: Form, host: Option<&str>, sink: &mut 
     let mut in_group = false;
     let mut own_host = host.map(String::from);
     for line in Lines::new(robots.text()) {
-        let Some(keyed) = Keyed::of(line.number, line.bytes) else { continue };
+        // A byte-order mark counts as bytes of the first line.
+        let before = if line.number == 1 { line.start } else { 0 };
+        let Some(keyed) = Keyed::of(line.number, before, line.bytes) else { continue };
         let [kind, extension] = classify(keyed.key);
         in_group |= kind == Some(Kind::Agent) && keyed.is_read();
         match (kind, extension) {
@@ -48,7 +50,7 @@ pub(super) fn check(robots: &Robots, form: Form, host: Option<&str>, sink: &mut 
             (Some(kind), None) => {
                 known(kind, &keyed, in_group, sink);
                 if kind == Kind::Sitemap && keyed.is_read() {
-                    sitemap(keyed.value, keyed.value_place(line.bytes), &mut own_host, sink);
+                    sitemap(keyed.value, keyed.value_place(before, line.bytes), &mut own_host, sink);
                 }
             }
             _ => {}
@@ -57,7 +59,7 @@ pub(super) fn check(robots: &Robots, form: Form, host: Option<&str>, sink: &mut 
 }
 
 impl<'a> Keyed<'a> {
-    fn of(number: u32, line: &'a [u8]) -> Option<Self> {
+    fn of(number: u32, before: usize, line: &'a [u8]) -> Option<Self> {
         let end = memchr::memchr2(b'#', 0, line).unwrap_or(line.len());
         let content = line.get(..end)?;
         let (key, value, colon) = match memchr::memchr(b':', content) {
@@ -69,12 +71,12 @@ impl<'a> Keyed<'a> {
         };
         let (key, value) = (trim(key), trim(value));
         let indent = line.iter().take_while(|byte| crate::bytes::is_space(**byte)).count();
-        let column = u32::try_from(indent + 1).unwrap_or(u32::MAX);
+        let column = u32::try_from(before + indent + 1).unwrap_or(u32::MAX);
         (!key.is_empty()).then_some(Self { place: (number, column), key, value, colon })
     }
 
-    fn value_place(&self, line: &[u8]) -> Place {
-        let at = (self.value.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
+    fn value_place(&self, before: usize, line: &[u8]) -> Place {
+        let at = before + (self.value.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
         (self.place.0, u32::try_from(at).map_or(u32::MAX, |at| at.saturating_add(1)))
     }
 

@@ -111,7 +111,8 @@ fn reading(who: &str, reading: &Reading) -> String {
 fn rule(rule: &MatchedRule) -> String {
     let via = if rule.via == RuleVia::IndexHtml { ", by the index.html rule" } else { "" };
     let text = format!("{}: {}", rule.kind.as_str(), rule.pattern);
-    format!("{text:32} line {}, {} octets{via}", rule.line, rule.priority)
+    let octets = if rule.priority == 1 { "octet" } else { "octets" };
+    format!("{text:32} line {}, {} {octets}{via}", rule.line, rule.priority)
 }
 
 const fn dialect(dialect: Dialect) -> &'static str {

@@ -15,7 +15,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Exit, Failure> {
     let name = args.robots.display().to_string();
     print(&match (args.json, args.sarif) {
         (true, _) => json_report(&found).to_string(),
-        (_, true) => sarif::report(&found, &name).to_string(),
+        (_, true) => sarif::report(&found, robots.text(), &name).to_string(),
         _ => text(&found, &name),
     })?;
     Ok(if found.worst().is_some_and(|worst| worst > Severity::Info) { Exit::Findings } else { Exit::Done })
