@@ -17,7 +17,7 @@ enum Install {
     Python(&'static [&'static str]),
 }
 
-const PEERS: [Peer; 4] = [
+const PEERS: [Peer; 6] = [
     Peer {
         name: "nginx",
         proves: "real server and log",
@@ -26,9 +26,21 @@ const PEERS: [Peer; 4] = [
     },
     Peer {
         name: "python3-doc",
-        proves: "thousands of pages that nobody here wrote",
-        here: || documentation().is_some(),
+        proves: "pages that nobody here wrote",
+        here: || documentation("python3", "html/library/index.html"),
         install: Install::Debian(&["python3-doc"]),
+    },
+    Peer {
+        name: "postgresql-doc",
+        proves: "more than a thousand of them",
+        here: || documentation("postgresql-doc", "html/sql-select.html"),
+        install: Install::Debian(&["postgresql-doc"]),
+    },
+    Peer {
+        name: "sqlite3-doc",
+        proves: "and another generator's",
+        here: || documentation("sqlite3", "lang_select.html"),
+        install: Install::Debian(&["sqlite3-doc"]),
     },
     Peer {
         name: "warcio",
@@ -49,11 +61,11 @@ pub(crate) fn venv() -> PathBuf {
     step::root().join("target/peers/venv")
 }
 
-/// The documentation tree of Debian's `python3-doc`, if it is installed.
-pub(crate) fn documentation() -> Option<PathBuf> {
-    let found = std::fs::read_dir("/usr/share/doc").ok()?.filter_map(Result::ok).map(|entry| entry.path().join("html"));
-    let trees = found.filter(|path| path.join("library/index.html").is_file() && path.join("whatsnew").is_dir());
-    trees.max()
+/// True when a folder of `/usr/share/doc` whose name begins so holds the file.
+fn documentation(prefix: &str, mark: &str) -> bool {
+    let folders = std::fs::read_dir("/usr/share/doc").into_iter().flatten().filter_map(Result::ok);
+    let mut ours = folders.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    ours.any(|entry| entry.path().join(mark).is_file())
 }
 
 /// `cargo xtask peers [--install]`.

@@ -54,9 +54,6 @@ impl Plan {
     /// Tells the tests where the peers are and how long they may take.
     fn with_peers(&self, mut command: Command) -> Command {
         command.env("COMITY_PEERS_VENV", peers::venv());
-        if let Some(tree) = peers::documentation() {
-            command.env("COMITY_PEERS_DOCS", tree);
-        }
         if self.size == Size::All {
             command.env("COMITY_TEST_SIZE", "all");
             command.env("PROPTEST_CASES", "4096");

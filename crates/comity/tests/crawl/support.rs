@@ -25,7 +25,7 @@ pub(crate) fn crawler(net: &MemoryNet, seeds: &[&str]) -> CrawlerBuilder {
 /// Runs it to its end, and prints what it says of itself: read it when a test fails.
 pub(crate) async fn run(builder: CrawlerBuilder) -> Summary {
     let summary = builder.build().unwrap().run().await.unwrap();
-    println!("{summary}");
+    eprintln!("{summary}");
     summary
 }
 

@@ -1,0 +1,93 @@
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// An nginx of our own on a port of loopback, in a folder of its own; ended when dropped.
+pub(crate) struct Nginx {
+    pub(crate) port: u16,
+    child: Child,
+    log: PathBuf,
+}
+
+/// The nginx program, where it is installed.
+pub(crate) fn installed() -> Option<PathBuf> {
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&places).collect();
+    folders.push("/usr/sbin".into());
+    folders.into_iter().map(|folder| folder.join("nginx")).find(|program| program.is_file())
+}
+
+impl Nginx {
+    /// Serves `docs` with this robots.txt in front of it; every request line goes to a log as received.
+    pub(crate) fn start(program: PathBuf, home: &Path, docs: &Path, robots: &str) -> Self {
+        let folder = home.join("nginx");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("robots.txt"), robots).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let log = folder.join("access.log");
+        let config = folder.join("nginx.conf");
+        fs::write(&config, configuration(&folder, docs, &log, port)).unwrap();
+        let child = Command::new(program)
+            .arg("-e")
+            .arg(folder.join("error.log"))
+            .arg("-p")
+            .arg(&folder)
+            .arg("-c")
+            .arg(&config)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self { port, child, log };
+        server.await_ready();
+        server
+    }
+
+    /// Ends the server and gives the targets of its log, in order.
+    pub(crate) fn stop(mut self) -> Vec<String> {
+        self.end();
+        let lines = BufReader::new(fs::File::open(&self.log).unwrap()).lines();
+        lines.map(|line| target(&line.unwrap())).collect()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a foreign process is waited for in real time, bounded")]
+    fn await_ready(&self) {
+        let start = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(start.elapsed() < Duration::from_secs(10), "nginx did not come up");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn end(&mut self) {
+        // SIGTERM by its master's own command would need its pid file; the child is the master, run in the foreground.
+        let _ended = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The target of a log line, which is the request line as received: `GET /x HTTP/1.1`.
+fn target(line: &str) -> String {
+    let target = line.strip_prefix("GET ").and_then(|rest| rest.strip_suffix(" HTTP/1.1"));
+    target.unwrap_or_else(|| panic!("an odd request line: {line:?}")).to_owned()
+}
+
+fn configuration(folder: &Path, docs: &Path, log: &Path, port: u16) -> String {
+    let (folder, docs, log) = (folder.display(), docs.display(), log.display());
+    format!(
+        "daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nevents {{ worker_connections 256; }}\n\
+         http {{\n  types {{ text/html html; text/plain txt; text/css css; application/javascript js; }}\n\
+         log_format line escape=none '$request';\n  access_log {log} line;\n\
+         client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;\n\
+         uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;\n  gzip on; gzip_types text/css;\n\
+         server {{\n    listen 127.0.0.1:{port};\n    root {docs};\n\
+         location = /robots.txt {{ root {folder}; }}\n  }}\n}}\n"
+    )
+}

@@ -1,0 +1,55 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Holds the WARC files of a crawl against tools of other people; their output is read, not only their exit code.
+pub(crate) fn check(dir: &Path, exchanges: usize) {
+    let files = files(dir);
+    assert!(!files.is_empty());
+    for file in &files {
+        let tested = Command::new("gzip").arg("-t").arg(file).output().unwrap();
+        assert!(tested.status.success(), "gzip -t: {}", String::from_utf8_lossy(&tested.stderr));
+    }
+    let Some(tools) = tools() else {
+        eprintln!("left out: warcio and fastwarc are not installed (cargo xtask test --install)");
+        return;
+    };
+    let mut responses = 0;
+    for file in &files {
+        let said = run(&tools.join("warcio"), &["check", "-v"], file);
+        for bad in ["digest failed", "saw exception", "skipping", "Error", "not checked"] {
+            assert!(!said.contains(bad), "warcio check: {bad:?} in {}", first_lines(&said));
+        }
+        assert!(said.contains("digest pass"), "warcio check looked at digests: {}", first_lines(&said));
+        responses += run(&tools.join("warcio"), &["index", "-f", "warc-type"], file).matches("\"response\"").count();
+        let said = run(&tools.join("fastwarc"), &["check", "-q"], file);
+        assert!(!said.to_lowercase().contains("fail"), "fastwarc check: {}", first_lines(&said));
+    }
+    assert_eq!(responses, exchanges, "a response record for every exchange");
+    eprintln!("{responses} responses in {} files: gzip -t, warcio check, fastwarc check pass", files.len());
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir.join("warc")).unwrap();
+    let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert!(files.iter().all(|file| file.to_string_lossy().ends_with(".warc.gz")), "{files:?}: all are closed");
+    files
+}
+
+/// Where the Python tools are: the virtual environment that xtask makes.
+fn tools() -> Option<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/venv");
+    let venv = std::env::var_os("COMITY_PEERS_VENV").map_or(own, PathBuf::from).join("bin");
+    ["warcio", "fastwarc"].iter().all(|tool| venv.join(tool).is_file()).then_some(venv)
+}
+
+/// Both streams of a tool that has to succeed.
+fn run(tool: &Path, arguments: &[&str], file: &Path) -> String {
+    let output = Command::new(tool).args(arguments).arg(file).output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{} {arguments:?}: {}", tool.display(), first_lines(&said));
+    said
+}
+
+fn first_lines(said: &str) -> String {
+    said.lines().take(20).collect::<Vec<_>>().join("\n")
+}
