@@ -1,20 +1,23 @@
 //! From a parsed file and an ordered list of tokens to a rule set.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::bytes::is_token_byte;
-use crate::entry::{Entries, Source};
 use crate::normal::rule_form;
 use crate::pacing::Pace;
+use crate::pack::Rule;
+use crate::read::Records;
 use crate::record::{ExtensionKind, Kind, Record};
 use crate::ruleset::{Compiled, Extras, Note, Selected};
 use crate::signal::{MAX_SIGNALS, Signal};
+use crate::table::Table;
 use crate::token::{Named, names};
-use crate::verdict::RuleKind;
-use crate::{Dialect, Robots, RuleSet};
+use crate::verdict::{RuleKind, RuleVia};
+use crate::{Dialect, RuleSet};
 
 /// Tokens of merged groups that a rule set keeps at most.
 pub const MAX_GROUP_TOKENS: usize = 256;
@@ -40,9 +43,10 @@ impl Wanted<'_> {
 
 /// What is collected from the selected groups.
 struct Collector<'a> {
-    robots: &'a Robots,
+    text: &'a [u8],
+    records: &'a Records,
     dialect: Dialect,
-    entries: Entries,
+    rules: Vec<Rule<'a>>,
     /// Lines of rules that the usage pass gives to other agents.
     not_in_usage: Vec<u32>,
     group_lines: Vec<u32>,
@@ -62,30 +66,30 @@ struct State {
     usage_closed: bool,
 }
 
-pub(crate) fn compile(robots: &Robots, tokens: &[&str], dialect: Dialect) -> RuleSet {
-    let wanted = tokens.iter().map(|token| token.as_bytes()).find(|token| is_named(robots, token));
+/// `records` are those of `text`: all of them, or what can matter to `tokens`.
+pub(crate) fn compile(text: &[u8], records: &Records, tokens: &[&str], dialect: Dialect) -> RuleSet {
+    let wanted = tokens.iter().map(|token| token.as_bytes()).find(|token| is_named(text, records, token));
     let wanted = wanted.map_or(Wanted::Global, Wanted::Token);
-    let mut collector = Collector::new(robots, dialect);
-    for range in robots.group_ranges() {
-        collector.group(robots.records().get(range).unwrap_or_default(), wanted);
+    let mut collector = Collector::new(text, records, dialect);
+    for group in records.groups() {
+        collector.group(group, wanted);
     }
     let selected = collector.selected(wanted);
     collector.finish(selected)
 }
 
 /// Whether any user-agent line names the token. A token that no line can name is not even looked for.
-fn is_named(robots: &Robots, token: &[u8]) -> bool {
-    let agents = robots.records().iter().filter(|record| record.kind == Kind::Agent);
-    token.iter().copied().all(is_token_byte)
-        && agents.map(|record| robots.value(record)).any(|value| names(value, token))
+fn is_named(text: &[u8], records: &Records, token: &[u8]) -> bool {
+    token.iter().copied().all(is_token_byte) && records.agents().any(|record| names(record.value_in(text), token))
 }
 
 impl<'a> Collector<'a> {
-    fn new(robots: &'a Robots, dialect: Dialect) -> Self {
+    fn new(text: &'a [u8], records: &'a Records, dialect: Dialect) -> Self {
         Self {
-            robots,
+            text,
+            records,
             dialect,
-            entries: Entries::default(),
+            rules: Vec::new(),
             not_in_usage: Vec::new(),
             group_lines: Vec::new(),
             group_tokens: Vec::new(),
@@ -99,8 +103,8 @@ impl<'a> Collector<'a> {
     /// Takes a group when it names the wanted one: the rules all belong to it, since user-agent lines come first; another
     /// record belongs to the user-agent lines before it.
     fn group(&mut self, records: &'a [Record], wanted: Wanted<'_>) {
-        let robots = self.robots;
-        let names_us = |record: &Record| record.kind == Kind::Agent && wanted.is_named_by(robots.value(record));
+        let text = self.text;
+        let names_us = |record: &Record| record.kind == Kind::Agent && wanted.is_named_by(record.value_in(text));
         // Behind the first rule there is no user-agent line: foreign groups are left there.
         let list = records.iter().take_while(|record| !matches!(record.kind, Kind::Rule(_)));
         if !list.clone().any(names_us) {
@@ -111,7 +115,7 @@ impl<'a> Collector<'a> {
         let mut state = State::default();
         for record in records {
             match record.kind {
-                Kind::Agent => state.agent(wanted.is_named_by(robots.value(record))),
+                Kind::Agent => state.agent(wanted.is_named_by(record.value_in(text))),
                 Kind::Rule(kind) => self.rule(kind, record, &mut state),
                 Kind::Extension(kind) => self.extension(kind, record, &mut state),
                 Kind::Sitemap => {}
@@ -125,7 +129,7 @@ impl<'a> Collector<'a> {
             return;
         }
         for record in list.filter(|record| record.kind == Kind::Agent) {
-            let Some(token) = Named::read(self.robots.value(record)).as_text() else { continue };
+            let Some(token) = Named::read(record.value_in(self.text)).as_text() else { continue };
             let known = self.group_tokens.iter().any(|known| known.eq_ignore_ascii_case(token));
             if !known && self.group_tokens.len() < MAX_GROUP_TOKENS {
                 self.group_tokens.push(token.into());
@@ -135,15 +139,20 @@ impl<'a> Collector<'a> {
 
     fn rule(&mut self, kind: RuleKind, record: &'a Record, state: &mut State) {
         state.usage_closed = true;
-        let raw = self.robots.value(record);
+        let raw = record.value_in(self.text);
         let pattern = rule_form(raw, self.dialect);
         // A target starts with `/`: anything else, the empty pattern first, never has an effect.
         if !matches!(pattern.first(), Some(b'/' | b'*')) {
             return;
         }
-        // 512,000 bytes hold fewer than 27,000 groups with a rule.
-        let group = u16::try_from(self.group_lines.len().saturating_sub(1)).unwrap_or(u16::MAX);
-        self.entries.add(&pattern, raw, Source { kind, line: record.line, group });
+        let same = matches!(pattern, Cow::Borrowed(_)) || *pattern == *raw;
+        let directory = if kind == RuleKind::Allow { index_html_directory(&pattern) } else { None };
+        let written = (!same).then_some(raw);
+        self.rules.push(Rule { pattern, raw: written, line: record.line, kind, via: RuleVia::Pattern });
+        if let Some(pattern) = directory {
+            let pattern = pattern.into();
+            self.rules.push(Rule { pattern, raw: Some(raw), line: record.line, kind, via: RuleVia::IndexHtml });
+        }
         if !state.usage {
             self.not_in_usage.push(record.line);
         }
@@ -151,7 +160,7 @@ impl<'a> Collector<'a> {
 
     fn extension(&mut self, kind: ExtensionKind, record: &Record, state: &mut State) {
         state.usage_closed |= kind.closes_usage_group();
-        let value = self.robots.value(record);
+        let value = record.value_in(self.text);
         if state.usage && kind.is_signal() {
             self.signal(Signal::read(kind, value, record.line));
         }
@@ -183,29 +192,26 @@ impl<'a> Collector<'a> {
 
     /// Which groups turned out to be selected.
     fn selected(&self, wanted: Wanted<'_>) -> Selected {
-        let robots = self.robots;
         match wanted {
             Wanted::Global if self.group_lines.is_empty() => Selected::None,
             Wanted::Global => Selected::Global,
             Wanted::Token(token) => {
-                let agents = robots.records().iter().filter(|record| record.kind == Kind::Agent);
-                let naming = agents.map(|record| robots.value(record)).find(|value| names(value, token));
-                let written = naming.and_then(|value| Named::read(value).as_text());
+                let mut values = self.records.agents().map(|record| record.value_in(self.text));
+                let written = values.find(|value| names(value, token)).and_then(|value| Named::read(value).as_text());
                 Selected::Token(String::from(written.unwrap_or_default()))
             }
         }
     }
 
     fn file_signals(&mut self) -> Vec<Signal> {
-        let robots = self.robots;
         let mut signals = Vec::new();
-        for record in robots.prelude() {
+        for record in self.records.prelude() {
             let Kind::Extension(kind) = record.kind else { continue };
             if !kind.is_signal() {
                 continue;
             }
             if signals.len() < MAX_SIGNALS {
-                signals.push(Signal::read(kind, robots.value(record), record.line));
+                signals.push(Signal::read(kind, record.value_in(self.text), record.line));
             } else {
                 self.signals_omitted = self.signals_omitted.saturating_add(1);
             }
@@ -215,34 +221,34 @@ impl<'a> Collector<'a> {
 
     fn finish(mut self, selected: Selected) -> RuleSet {
         let file_signals = self.file_signals();
-        let usage_differs = !self.not_in_usage.is_empty();
-        let usage = usage_differs.then(|| self.shell(&selected).with(self.entries.without_lines(&self.not_in_usage)));
-        let mut shell = self.shell(&selected);
-        shell.pace = self.pace;
+        let group_tokens = self.group_tokens.into_boxed_slice();
+        let group_lines = self.group_lines.into_boxed_slice();
+        let table = Table::pack(&self.rules);
+        let mut set = Compiled { dialect: self.dialect, selected, group_tokens, group_lines, table, extras: None };
+        let usage = (!self.not_in_usage.is_empty()).then(|| {
+            // Lines ascend: so they were read.
+            self.rules.retain(|rule| self.not_in_usage.binary_search(&rule.line).is_err());
+            set.with_table(Table::pack(&self.rules))
+        });
         let extras = Extras {
+            pace: self.pace,
             signals: self.signals.into_boxed_slice(),
             file_signals: file_signals.into_boxed_slice(),
             signals_omitted: self.signals_omitted,
             notes: self.notes.into_boxed_slice(),
             usage,
         };
-        shell.extras = (!extras.is_empty()).then(|| Box::new(extras));
-        shell.with(self.entries)
+        set.extras = (!extras.is_empty()).then(|| Box::new(extras));
+        RuleSet(Arc::new(set))
     }
+}
 
-    /// A set without rules.
-    fn shell(&self, selected: &Selected) -> Compiled {
-        Compiled {
-            dialect: self.dialect,
-            selected: selected.clone(),
-            group_tokens: self.group_tokens.clone().into_boxed_slice(),
-            group_lines: self.group_lines.clone().into_boxed_slice(),
-            entries: Box::default(),
-            text: Box::default(),
-            pace: Pace::default(),
-            extras: None,
-        }
-    }
+/// An allow rule whose pattern starts, from its last `/` on, with `/index.htm` also allows exactly the directory: the
+/// pattern for that (Google's parser).
+fn index_html_directory(pattern: &[u8]) -> Option<Vec<u8>> {
+    let slash = memchr::memrchr(b'/', pattern)?;
+    let (directory, name) = pattern.split_at_checked(slash + 1)?;
+    name.starts_with(b"index.htm").then(|| [directory, b"$"].concat())
 }
 
 impl State {
@@ -252,12 +258,5 @@ impl State {
         }
         self.access |= names_us;
         self.usage |= names_us;
-    }
-}
-
-impl Compiled {
-    fn with(mut self, entries: Entries) -> RuleSet {
-        (self.entries, self.text) = entries.finish();
-        RuleSet(Arc::new(self))
     }
 }

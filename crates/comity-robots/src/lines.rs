@@ -1,8 +1,8 @@
 //! Bytes to lines to keys and values, as Google's parser cuts them.
 
-use memchr::{memchr2, memchr3};
+use memchr::{memchr, memchr2};
 
-use crate::bytes::{is_blank, split_while, trim, trim_start};
+use crate::bytes::{is_blank, split_while, trim};
 
 /// Bytes of a line that are kept: 2,083 × 8 − 1 (Google's parser; the browser limit of a URL, eightfold). The rest of an
 /// overlong line is dropped, the kept part is used.
@@ -15,6 +15,7 @@ pub(crate) struct Line<'a> {
     pub(crate) number: u32,
     /// Where the line starts in the text.
     pub(crate) start: usize,
+    /// The line, at most [`MAX_LINE_BYTES`] of it.
     pub(crate) bytes: &'a [u8],
 }
 
@@ -38,6 +39,7 @@ impl<'a> Lines<'a> {
 impl<'a> Iterator for Lines<'a> {
     type Item = Line<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let start = self.next?;
         let rest = self.text.get(start..)?;
@@ -52,6 +54,22 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
+/// A line, or the rest of one, without a comment and what follows a NUL byte (Google's parser).
+#[inline]
+pub(crate) fn content(line: &[u8]) -> &[u8] {
+    if line.len() > SHORT {
+        return cut(line, memchr2(b'#', 0, line));
+    }
+    cut(line, line.iter().position(|byte| matches!(byte, b'#' | 0)))
+}
+
+/// Up to here, a loop is as fast as a search.
+const SHORT: usize = 8;
+
+fn cut(line: &[u8], end: Option<usize>) -> &[u8] {
+    end.and_then(|end| line.get(..end)).unwrap_or(line)
+}
+
 /// A line cut in two; both parts trimmed, the key not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyValue<'a> {
@@ -59,28 +77,14 @@ pub(crate) struct KeyValue<'a> {
     pub(crate) value: &'a [u8],
 }
 
-impl<'a> Line<'a> {
-    /// Cuts the line at its first `:`, or, without one, between exactly two words (Google's parser). A comment and
-    /// whatever follows a NUL byte are dropped before.
-    pub(crate) fn key_value(&self) -> Option<KeyValue<'a>> {
-        let line = trim_start(self.bytes);
-        let at = memchr3(b':', b'#', 0, line).unwrap_or(line.len());
-        let (head, rest) = line.split_at(at);
-        let (key, value) = match rest {
-            [b':', value @ ..] => (trim(head), value),
-            _ => two_words(trim(head))?,
-        };
-        (!key.is_empty()).then_some(KeyValue { key, value })
-    }
-}
-
-impl KeyValue<'_> {
-    /// The value without comment and white space. Apart from [`Line::key_value`] because most lines that are none of
-    /// ours are known by their key alone.
-    pub(crate) fn trimmed_value(&self) -> &[u8] {
-        let end = memchr2(b'#', 0, self.value).unwrap_or(self.value.len());
-        trim(self.value.get(..end).unwrap_or_default())
-    }
+/// Cuts the content of a line at its first `:`, or, without one, between exactly two words (Google's parser).
+pub(crate) fn key_value(content: &[u8]) -> Option<KeyValue<'_>> {
+    let content = trim(content);
+    let (key, value) = match memchr(b':', content).and_then(|colon| content.split_at_checked(colon)) {
+        Some((key, [_, value @ ..])) => (trim(key), trim(value)),
+        _ => two_words(content)?,
+    };
+    (!key.is_empty()).then_some(KeyValue { key, value })
 }
 
 /// The two words of a line that has exactly two, separated by blanks.
@@ -104,11 +108,8 @@ mod tests {
     use alloc::vec::Vec;
 
     fn cut(text: &str) -> Option<(&str, &str)> {
-        let line = Line { number: 1, start: 0, bytes: text.as_bytes() };
-        let parts = line.key_value()?;
-        let value = trim(parts.value.split(|b| *b == b'#' || *b == 0).next().unwrap());
-        assert_eq!(value, parts.trimmed_value());
-        Some((core::str::from_utf8(parts.key).unwrap(), core::str::from_utf8(value).unwrap()))
+        let parts = key_value(content(Lines::new(text.as_bytes()).next()?.bytes))?;
+        Some((core::str::from_utf8(parts.key).unwrap(), core::str::from_utf8(parts.value).unwrap()))
     }
 
     #[test]
@@ -145,5 +146,37 @@ mod tests {
             [(1, 2, b"a"), (2, 5, b"b"), (3, 7, b"c"), (4, 9, b""), (5, 10, b""), (6, 11, b"d\x0be\xC2\x85f")];
         assert_eq!(lines, wanted);
         assert_eq!(column(text, 13), 3);
+    }
+
+    /// Line by line and byte by byte.
+    fn slow_lines(text: &[u8]) -> Vec<(usize, &[u8], &[u8])> {
+        let (mut lines, mut start) = (Vec::new(), 0);
+        loop {
+            let end = (start..text.len()).find(|at| matches!(text[*at], b'\n' | b'\r')).unwrap_or(text.len());
+            let cut = (start..end).find(|at| matches!(text[*at], b'#' | 0)).unwrap_or(end);
+            let kept = |end: usize| &text[start..end.min(start + MAX_LINE_BYTES)];
+            lines.push((start, kept(end), kept(cut)));
+            match text.get(end..) {
+                Some([b'\r', b'\n', ..]) => start = end + 2,
+                Some([_, ..]) => start = end + 1,
+                _ => return lines,
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_every_length_against_a_slow_reader() {
+        let marks = b"\n\r#\0x";
+        for length in [0, 1, 30, 61, 62, 63, 64, 65, 66, 127, 128, 129, 200, MAX_LINE_BYTES + 3] {
+            for (first, second) in marks.iter().flat_map(|first| marks.map(|second| (*first, second))) {
+                let mut text = alloc::vec![b'y'; length];
+                text.extend([first, second, b'z', first]);
+                text.extend(alloc::vec![b'y'; length]);
+                text.extend([second, first]);
+                let lines: Vec<_> =
+                    Lines::new(&text).map(|line| (line.start, line.bytes, content(line.bytes))).collect();
+                assert_eq!(lines, slow_lines(&text), "{length} {first} {second}");
+            }
+        }
     }
 }

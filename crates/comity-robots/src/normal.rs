@@ -22,36 +22,105 @@ pub(crate) fn target_form(raw: &[u8], dialect: Dialect) -> Cow<'_, [u8]> {
 }
 
 fn normal_form(raw: &[u8], decode: bool) -> Cow<'_, [u8]> {
-    if raw.is_ascii() && memchr::memchr(b'%', raw).is_none() {
-        return Cow::Borrowed(raw);
+    if is_plain(raw) { Cow::Borrowed(raw) } else { Cow::Owned(escaped(raw, decode)) }
+}
+
+/// Whether nothing needs escaping, raising or decoding: ASCII without `%`. Eight bytes at a time.
+pub(crate) fn is_plain(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    words.iter().all(|word| is_plain_word(u64::from_ne_bytes(*word)))
+        && rest.iter().all(|byte| byte.is_ascii() && *byte != b'%')
+}
+
+const fn is_plain_word(word: u64) -> bool {
+    let ones = u64::from_ne_bytes([1; 8]);
+    // A byte of the difference is zero exactly where `%` stands; the test for a zero among bytes is exact as a whole.
+    let difference = word ^ (ones * b'%' as u64);
+    let zeros = difference.wrapping_sub(ones) & !difference;
+    (zeros | word) & (ones << 7) == 0
+}
+
+/// Targets whose rewritten form may have up to so many bytes cost no allocation: three bytes for one, and a slash.
+const ON_STACK: usize = 8192;
+
+/// Nearly all targets that need rewriting; less to clear.
+const SHORT: usize = 512;
+
+/// Lends `target` in the form in which it is compared, with `/` in front if it has none.
+#[inline]
+pub(crate) fn with_target<R>(target: &[u8], dialect: Dialect, ask: impl FnOnce(&[u8]) -> R) -> R {
+    let is_rooted = matches!(target, [b'/', ..]);
+    if is_rooted && (dialect == Dialect::Google || is_plain(target)) {
+        return ask(target);
     }
+    with_rewritten(target, dialect == Dialect::Standard, ask)
+}
+
+#[cold]
+fn with_rewritten<R>(target: &[u8], escapes: bool, ask: impl FnOnce(&[u8]) -> R) -> R {
+    let room = target.len().saturating_mul(3).saturating_add(1);
+    if room <= SHORT {
+        ask(rewrite(target, escapes, &mut [0; SHORT]))
+    } else if room <= ON_STACK {
+        ask(rewrite(target, escapes, &mut [0; ON_STACK]))
+    } else {
+        ask(rewrite(target, escapes, &mut alloc::vec![0; room]))
+    }
+}
+
+/// Writes the form into `room`, which is long enough.
+fn rewrite<'r>(target: &[u8], escapes: bool, room: &'r mut [u8]) -> &'r [u8] {
+    let mut length = 0;
+    let mut push = |byte| {
+        if let Some(place) = room.get_mut(length) {
+            *place = byte;
+            length += 1;
+        }
+    };
+    if !matches!(target, [b'/', ..]) {
+        push(b'/');
+    }
+    if escapes {
+        escape(target, true, push);
+    } else {
+        target.iter().copied().for_each(push);
+    }
+    room.get(..length).unwrap_or_default()
+}
+
+fn escaped(raw: &[u8], decode: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len() + 8);
+    escape(raw, decode, |byte| out.push(byte));
+    out
+}
+
+fn escape(raw: &[u8], decode: bool, mut push: impl FnMut(u8)) {
     let mut rest = raw;
     loop {
         match rest {
             [b'%', high, low, tail @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                push_octet(&mut out, nibble(*high) << 4 | nibble(*low), decode);
+                push_octet(&mut push, nibble(*high) << 4 | nibble(*low), decode);
                 rest = tail;
             }
             [byte, tail @ ..] if !byte.is_ascii() => {
-                push_octet(&mut out, *byte, false);
+                push_octet(&mut push, *byte, false);
                 rest = tail;
             }
             [byte, tail @ ..] => {
-                out.push(*byte);
+                push(*byte);
                 rest = tail;
             }
-            [] => return Cow::Owned(out),
+            [] => return,
         }
     }
 }
 
-fn push_octet(out: &mut Vec<u8>, octet: u8, decode: bool) {
+fn push_octet(push: &mut impl FnMut(u8), octet: u8, decode: bool) {
     if decode && is_unreserved(octet) {
-        out.push(octet);
+        push(octet);
     } else {
         let digit = |value: u8| HEX.get(usize::from(value)).copied().unwrap_or_default();
-        out.extend([b'%', digit(octet >> 4), digit(octet & 0x0F)]);
+        [b'%', digit(octet >> 4), digit(octet & 0x0F)].into_iter().for_each(push);
     }
 }
 
@@ -85,12 +154,22 @@ mod tests {
             (b"/%%361", b"/%%361", b"/%61"),
             (b"/%g1%4", b"/%g1%4", b"/%g1%4"),
             (b"%", b"%", b"%"),
+            (b"?a=b c", b"?a=b c", b"?a=b c"),
         ];
         for (raw, google, standard) in rows {
             assert_eq!(rule_form(raw, Dialect::Google).as_ref(), *google, "{}", raw.escape_ascii());
             assert_eq!(rule_form(raw, Dialect::Standard).as_ref(), *standard, "{}", raw.escape_ascii());
             assert_eq!(target_form(raw, Dialect::Google).as_ref(), *raw, "{}", raw.escape_ascii());
             assert_eq!(target_form(raw, Dialect::Standard).as_ref(), *standard, "{}", raw.escape_ascii());
+            for (dialect, wanted) in [(Dialect::Google, raw), (Dialect::Standard, standard)] {
+                // Also a target that needs more room.
+                for copies in [1, 100, 1000] {
+                    let target = raw.repeat(copies);
+                    let slash: &[u8] = if raw.starts_with(b"/") { b"" } else { b"/" };
+                    let wanted = [slash, &wanted.repeat(copies)].concat();
+                    with_target(&target, dialect, |form| assert!(form == wanted, "{}", raw.escape_ascii()));
+                }
+            }
         }
     }
 }

@@ -101,6 +101,11 @@ impl VisitTime {
         Duration::from_secs(((opens + SECONDS_PER_DAY - second) % SECONDS_PER_DAY) as u64)
     }
 
+    /// The window from one minute to another; `None` when one is no minute of a day.
+    pub(crate) fn between(first: u16, last: u16) -> Option<Self> {
+        (first < MINUTES_PER_DAY && last < MINUTES_PER_DAY).then_some(Self { first, last })
+    }
+
     /// Minutes in the window, both ends counted.
     const fn length(&self) -> u16 {
         (self.last + MINUTES_PER_DAY - self.first) % MINUTES_PER_DAY + 1

@@ -90,7 +90,8 @@ impl ExtensionKind {
         )
     }
 
-    fn read(key: &[u8]) -> Option<Self> {
+    /// The kind of a key, in any case.
+    pub(crate) fn read(key: &[u8]) -> Option<Self> {
         EXTENSIONS.iter().find(|(label, _)| label.as_bytes().eq_ignore_ascii_case(key)).map(|(_, kind)| *kind)
     }
 }
@@ -111,6 +112,14 @@ pub(crate) struct Record {
     pub(crate) line: u32,
     pub(crate) value_len: u16,
     pub(crate) kind: Kind,
+}
+
+impl Record {
+    /// The value, in the text that the record was read from.
+    pub(crate) fn value_in<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        let start = self.value as usize;
+        text.get(start..start + usize::from(self.value_len)).unwrap_or_default()
+    }
 }
 
 /// What a key means: at most one kind that Google's parser knows, and at most one extension.

@@ -3,12 +3,10 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
-use core::ops::Range;
 
-use crate::lines::Lines;
-use crate::record::{Kind, Record, classify};
+use crate::read::Records;
+use crate::record::{Kind, Record};
 use crate::token::{Named, names};
 use crate::view::{Extension, Extensions, Group};
 use crate::{Dialect, RuleSet, compile};
@@ -24,9 +22,7 @@ pub const MAX_BYTES: usize = 512_000;
 #[derive(Clone)]
 pub struct Robots {
     text: Box<[u8]>,
-    records: Vec<Record>,
-    /// For each group of the access pass, the record of its first user-agent line.
-    groups: Vec<u32>,
+    records: Records,
     bytes_seen: usize,
 }
 
@@ -34,38 +30,8 @@ impl Robots {
     /// Parses a body, content coding already undone. Cost: one pass, and a copy.
     #[must_use]
     pub fn parse(body: &[u8]) -> Self {
-        let text = body.get(..MAX_BYTES).unwrap_or(body);
-        let mut robots = Self { text: text.into(), records: Vec::new(), groups: Vec::new(), bytes_seen: body.len() };
-        let mut closed = true;
-        for line in Lines::new(text) {
-            let Some(parts) = line.key_value() else { continue };
-            for kind in classify(parts.key).into_iter().flatten() {
-                closed = robots.close(kind, closed);
-                let value = parts.trimmed_value();
-                robots.records.push(Record {
-                    key: place(text, parts.key),
-                    value: place(text, value),
-                    line: line.number,
-                    // A line is at most 16,663 bytes long.
-                    value_len: u16::try_from(value.len()).unwrap_or(u16::MAX),
-                    kind,
-                });
-            }
-        }
-        robots
-    }
-
-    /// Whether the list of user-agent lines is closed after a line of this kind, which is about to be kept: rules close
-    /// it, a user-agent line behind a rule opens a group (RFC 9309 §2.2.1), nothing else matters.
-    fn close(&mut self, kind: Kind, closed: bool) -> bool {
-        match kind {
-            Kind::Agent if closed => {
-                self.groups.push(u32::try_from(self.records.len()).unwrap_or(u32::MAX));
-                false
-            }
-            Kind::Rule(_) => true,
-            _ => closed,
-        }
+        let text = parsed_part(body);
+        Self { text: text.into(), records: Records::read(text), bytes_seen: body.len() }
     }
 
     /// Bytes of the body that was given, also those beyond [`MAX_BYTES`].
@@ -89,18 +55,18 @@ impl Robots {
     /// The groups of the access pass, in file order, unmerged. Only allow and disallow lines end a run of user-agent lines
     /// (RFC 9309 §2.2.1, Google's parser).
     pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
-        self.group_ranges().filter_map(|range| Some(Group { robots: self, records: self.records.get(range)? }))
+        self.records.groups().map(|records| Group { robots: self, records })
     }
 
     /// The sitemaps, wherever they stand (RFC 9309 §2.2.4): value as written, bytes that are not UTF-8 replaced, and line.
     pub fn sitemaps(&self) -> impl Iterator<Item = (Cow<'_, str>, u32)> {
-        let sitemaps = self.records.iter().filter(|record| record.kind == Kind::Sitemap);
+        let sitemaps = self.records().iter().filter(|record| record.kind == Kind::Sitemap);
         sitemaps.map(|record| (String::from_utf8_lossy(self.value(record)), record.line))
     }
 
     /// Every other recognised record, with the user-agent lines it stands under.
     pub fn extensions(&self) -> impl Iterator<Item = Extension<'_>> {
-        Extensions::new(self, &self.records)
+        Extensions::new(self, self.records())
     }
 
     /// Whether any user-agent line names `token` (RFC 9309 §2.2.1: cut, then equality without case). `*` names nobody.
@@ -122,32 +88,19 @@ impl Robots {
     /// Cost: one pass over the recognised lines for each token, then sorting the selected rules.
     #[must_use]
     pub fn rules(&self, tokens: &[&str], dialect: Dialect) -> RuleSet {
-        compile::compile(self, tokens, dialect)
-    }
-
-    /// Record ranges of the groups; each runs to the next group.
-    pub(crate) fn group_ranges(&self) -> impl Iterator<Item = Range<usize>> {
-        let ends = self.groups.iter().skip(1).map(|end| *end as usize).chain([self.records.len()]);
-        self.groups.iter().zip(ends).map(|(start, end)| *start as usize..end)
-    }
-
-    /// The records before the first user-agent line.
-    pub(crate) fn prelude(&self) -> &[Record] {
-        let end = self.groups.first().map_or(self.records.len(), |first| *first as usize);
-        self.records.get(..end).unwrap_or_default()
+        compile::compile(&self.text, &self.records, tokens, dialect)
     }
 
     pub(crate) fn records(&self) -> &[Record] {
-        &self.records
+        self.records.list()
     }
 
     pub(crate) fn value(&self, record: &Record) -> &[u8] {
-        let start = record.value as usize;
-        self.text.get(start..start + usize::from(record.value_len)).unwrap_or_default()
+        record.value_in(&self.text)
     }
 
     fn agent_values(&self) -> impl Iterator<Item = &[u8]> {
-        self.records.iter().filter(|record| record.kind == Kind::Agent).map(|record| self.value(record))
+        self.records.agents().map(|record| self.value(record))
     }
 }
 
@@ -155,14 +108,13 @@ impl fmt::Debug for Robots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Robots")
             .field("bytes_seen", &self.bytes_seen)
-            .field("groups", &self.groups.len())
-            .field("records", &self.records.len())
+            .field("groups", &self.records.group_count())
+            .field("records", &self.records().len())
             .finish_non_exhaustive()
     }
 }
 
-/// Where `part`, a slice of `text`, starts in it. Below [`MAX_BYTES`], so it fits.
-fn place(text: &[u8], part: &[u8]) -> u32 {
-    let offset = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
-    u32::try_from(offset).unwrap_or(u32::MAX)
+/// What of a body is parsed.
+pub(crate) fn parsed_part(body: &[u8]) -> &[u8] {
+    body.get(..MAX_BYTES).unwrap_or(body)
 }

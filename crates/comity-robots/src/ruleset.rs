@@ -1,6 +1,5 @@
 //! The rules of one agent, compiled.
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -8,11 +7,13 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::Dialect;
-use crate::entry::{Entry, head};
-use crate::normal::target_form;
+use crate::compile::compile;
+use crate::normal::with_target;
 use crate::pacing::{Pace, RequestRate, VisitTime};
+use crate::read::Records;
+use crate::robots::parsed_part;
 use crate::signal::Signal;
-use crate::target::slash_before;
+use crate::table::Table;
 use crate::verdict::{Evidence, Verdict};
 
 /// Which groups were selected (RFC 9309 §2.2.1).
@@ -60,9 +61,9 @@ impl fmt::Display for Note {
 
 /// The rules of one list of tokens, compiled. Owns all it needs: the file may be dropped.
 ///
-/// Cloning copies a pointer. Equal sets compare and hash equal, so that a cache can share them. A question costs one
-/// comparison of four bytes a rule, longest rule first, and ends at the first match; a rule that gets past that costs at
-/// most its length and the target's together.
+/// Cloning copies a pointer. Equal sets compare and hash equal, so that a cache can share them. Rules are sorted and
+/// front-coded: a question follows the target through them in at most one byte comparison a rule, and skips most; a star
+/// rule whose literal start fits costs at most its length and the target's together.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RuleSet(pub(crate) Arc<Compiled>);
 
@@ -72,16 +73,14 @@ pub(crate) struct Compiled {
     pub(crate) selected: Selected,
     pub(crate) group_tokens: Box<[Box<str>]>,
     pub(crate) group_lines: Box<[u32]>,
-    /// Sorted: highest priority first, allow before disallow, then by line. So the first match decides.
-    pub(crate) entries: Box<[Entry]>,
-    pub(crate) text: Box<[u8]>,
-    pub(crate) pace: Pace,
+    pub(crate) table: Table,
     pub(crate) extras: Option<Box<Extras>>,
 }
 
 /// What few files have.
 #[derive(Default, PartialEq, Eq, Hash)]
 pub(crate) struct Extras {
+    pub(crate) pace: Pace,
     pub(crate) signals: Box<[Signal]>,
     pub(crate) file_signals: Box<[Signal]>,
     pub(crate) signals_omitted: u32,
@@ -91,6 +90,15 @@ pub(crate) struct Extras {
 }
 
 impl RuleSet {
+    /// Parses a body and compiles the rules for an ordered list of tokens: the same as [`crate::Robots::parse`]
+    /// and [`crate::Robots::rules`], for those who ask nothing else of the file. Of groups for others only the user-agent lines are
+    /// looked for, so it costs a fraction; nothing of the body is copied but the rules.
+    #[must_use]
+    pub fn parse(body: &[u8], tokens: &[&str], dialect: Dialect) -> Self {
+        let text = parsed_part(body);
+        compile(text, &Records::read_for(text, tokens), tokens, dialect)
+    }
+
     /// Judges a target: path and query in bytes, as they are sent, starting with `/` (one is put in front of any other
     /// target). Allocates for the pattern of the rule; [`Self::evidence`] does not.
     #[must_use]
@@ -104,22 +112,19 @@ impl RuleSet {
         self.evidence(target).allowed()
     }
 
-    /// Judges a target and lends the evidence. Allocates only to normalise a target that holds `%` or bytes from 0x80 on
-    /// (standard dialect), or that does not start with `/`.
+    /// Judges a target and lends the evidence. Allocates nothing, but for a target of more than 2,730 bytes that has to be
+    /// brought to normal form (standard dialect: it holds `%` or bytes from 0x80 on) or does not start with `/`.
     #[must_use]
     pub fn evidence(&self, target: &[u8]) -> Evidence<'_> {
-        let rooted = match target {
-            [b'/', ..] => Cow::Borrowed(target),
-            _ => Cow::Owned(slash_before(target)),
-        };
-        let target = target_form(&rooted, self.0.dialect);
-        if self.0.dialect == Dialect::Standard && is_robots_txt(&target) {
+        with_target(target, self.0.dialect, |target| self.evidence_for(target))
+    }
+
+    fn evidence_for(&self, target: &[u8]) -> Evidence<'_> {
+        if self.0.dialect == Dialect::Standard && is_robots_txt(target) {
             return Evidence::RobotsTxt;
         }
-        let target_head = head(target.get(1..).unwrap_or_default());
-        let mut candidates = self.0.entries.iter().filter(|entry| entry.may_match(target_head));
-        let decisive = candidates.find(|entry| entry.matches(&self.0.text, &target));
-        decisive.map_or(Evidence::NoRule, |entry| Evidence::Rule(entry.rule(&self.0.text, &self.0.group_lines)))
+        let rule = self.0.table.decide(target, |line| self.group_line_of(line));
+        rule.map_or(Evidence::NoRule, Evidence::Rule)
     }
 
     /// The verdict when groups are cut as the usage pass cuts them (`Content-Usage`, `Content-Signal`, `License`,
@@ -158,26 +163,26 @@ impl RuleSet {
     /// Rules that can decide anything: empty ones, repeated ones and those that can never match are left out.
     #[must_use]
     pub fn rule_count(&self) -> usize {
-        self.0.entries.len()
+        self.0.table.len()
     }
 
     /// The largest Crawl-delay of the selected groups; zero when they ask for zero. Not clamped. A specific group without
     /// one has none: nothing is inherited from `*`.
     #[must_use]
     pub fn crawl_delay(&self) -> Option<Duration> {
-        self.0.pace.crawl_delay
+        self.extras().and_then(|extras| extras.pace.crawl_delay)
     }
 
     /// The slowest Request-rate of the selected groups; its window is dropped when lines differ in it.
     #[must_use]
     pub fn request_rate(&self) -> Option<RequestRate> {
-        self.0.pace.request_rate
+        self.extras().and_then(|extras| extras.pace.request_rate)
     }
 
     /// The shortest Visit-time window of the selected groups.
     #[must_use]
     pub fn visit_time(&self) -> Option<VisitTime> {
-        self.0.pace.visit_time
+        self.extras().and_then(|extras| extras.pace.visit_time)
     }
 
     /// Signal lines of the selected groups as the usage pass cuts them, in file order.
@@ -217,13 +222,34 @@ impl RuleSet {
             + selected
             + tokens
             + size_of_val(&*compiled.group_lines)
-            + size_of_val(&*compiled.entries)
-            + compiled.text.len()
+            + compiled.table.bytes.len()
             + extras
     }
 
-    fn extras(&self) -> Option<&Extras> {
+    pub(crate) fn extras(&self) -> Option<&Extras> {
         self.0.extras.as_deref()
+    }
+
+    /// The line of the group that a rule's line belongs to: the last selected group that starts before it, since all that
+    /// stands between two groups belongs to the first.
+    fn group_line_of(&self, line: u32) -> u32 {
+        let lines = &self.0.group_lines;
+        let place = lines.partition_point(|group| *group <= line);
+        place.checked_sub(1).and_then(|place| lines.get(place)).copied().unwrap_or_default()
+    }
+}
+
+impl Compiled {
+    /// The same head with other rules.
+    pub(crate) fn with_table(&self, table: Table) -> RuleSet {
+        RuleSet(Arc::new(Self {
+            dialect: self.dialect,
+            selected: self.selected.clone(),
+            group_tokens: self.group_tokens.clone(),
+            group_lines: self.group_lines.clone(),
+            table,
+            extras: None,
+        }))
     }
 }
 
@@ -232,8 +258,8 @@ impl fmt::Debug for RuleSet {
         f.debug_struct("RuleSet")
             .field("dialect", &self.0.dialect)
             .field("selected", &self.0.selected)
-            .field("rules", &self.0.entries.len())
-            .field("pace", &self.0.pace)
+            .field("rules", &self.rule_count())
+            .field("pace", &self.extras().map(|extras| &extras.pace))
             .finish_non_exhaustive()
     }
 }
@@ -241,7 +267,7 @@ impl fmt::Debug for RuleSet {
 impl Extras {
     pub(crate) fn is_empty(&self) -> bool {
         let lists = self.signals.is_empty() && self.file_signals.is_empty() && self.notes.is_empty();
-        lists && self.signals_omitted == 0 && self.usage.is_none()
+        lists && self.pace == Pace::default() && self.signals_omitted == 0 && self.usage.is_none()
     }
 
     fn heap_bytes(&self) -> usize {

@@ -3,6 +3,8 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
+use crate::table::Table;
+
 /// Whether a rule allows or disallows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RuleKind {
@@ -117,7 +119,8 @@ impl Evidence<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct RuleRef<'a> {
     pub(crate) kind: RuleKind,
-    pub(crate) raw: &'a [u8],
+    pub(crate) table: &'a Table,
+    pub(crate) at: u32,
     pub(crate) line: u32,
     pub(crate) group_line: u32,
     pub(crate) priority: u32,
@@ -131,16 +134,20 @@ impl<'a> RuleRef<'a> {
         self.kind
     }
 
-    /// The pattern as written, in bytes.
+    /// The pattern as written, in bytes. Put together on demand: allocates unless it differs from the form in which it is
+    /// compared.
     #[must_use]
-    pub const fn pattern_bytes(&self) -> &'a [u8] {
-        self.raw
+    pub fn pattern_bytes(&self) -> Cow<'a, [u8]> {
+        self.table.written(self.at)
     }
 
-    /// The pattern as written; bytes that are not UTF-8 replaced.
+    /// The pattern as written; bytes that are not UTF-8 replaced. Allocates.
     #[must_use]
     pub fn pattern(&self) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.raw)
+        match self.pattern_bytes() {
+            Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+        }
     }
 
     /// Line of the rule, from 1.

@@ -1,0 +1,85 @@
+//! What comity does in a turn, and the ceiling.
+
+use comity_robots::{Dialect, Robots, RuleSet, request_target};
+
+use crate::corpus::Corpus;
+use crate::rounds::Contestant;
+
+/// The agent of the parse bench: no file of the corpus names it.
+pub(crate) const AGENT: &str = "benchbot";
+
+/// The ceiling: the end of each line and its `:`, by memchr.
+pub(crate) fn scan(corpus: &Corpus) -> Contestant<'_> {
+    Contestant::new("memchr to each line end and its ':'", || {
+        let mut sum = 0;
+        for mut rest in corpus.files.iter().map(Vec::as_slice) {
+            while !rest.is_empty() {
+                let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                let colon = memchr::memchr(b':', rest.get(..end).unwrap_or_default());
+                sum += colon.map_or(1, |colon| colon as u64);
+                rest = rest.get(end + 1..).unwrap_or_default();
+            }
+        }
+        sum
+    })
+}
+
+pub(crate) fn parse_for_everybody(corpus: &Corpus) -> Contestant<'_> {
+    Contestant::new("comity-robots: parse for everybody, compile for one", || {
+        let sets = corpus.files.iter().map(|file| Robots::parse(file).rules(&[AGENT], Dialect::Standard));
+        sets.map(|set| set.rule_count() as u64).sum()
+    })
+}
+
+pub(crate) fn parse_for_one(corpus: &Corpus) -> Contestant<'_> {
+    Contestant::new("comity-robots: parse and compile for one", || {
+        let sets = corpus.files.iter().map(|file| RuleSet::parse(file, &[AGENT], Dialect::Standard));
+        sets.map(|set| set.rule_count() as u64).sum()
+    })
+}
+
+/// The rules of each pair of file and agent, and for each question its pair and its target.
+pub(crate) struct Cached {
+    pub(crate) sets: Vec<RuleSet>,
+    pub(crate) questions: Vec<(usize, Vec<u8>)>,
+}
+
+impl Cached {
+    pub(crate) fn new(corpus: &Corpus, dialect: Dialect) -> Self {
+        let (pairs, of_question) = corpus.pairs();
+        let sets = pairs.iter().map(|(file, agent)| Robots::parse(&corpus.files[*file]).rules(&[agent], dialect));
+        let targets = corpus.questions.iter().map(|question| request_target(&question.url).into_owned());
+        Self { sets: sets.collect(), questions: of_question.into_iter().zip(targets).collect() }
+    }
+
+    fn answers(&self) -> impl Iterator<Item = bool> {
+        self.questions.iter().map(|(pair, target)| self.sets[*pair].allows(target))
+    }
+
+    pub(crate) fn ask(&self) -> u64 {
+        self.answers().map(u64::from).sum()
+    }
+
+    /// Answers unlike Google's parser.
+    pub(crate) fn misses(&self, corpus: &Corpus) -> usize {
+        corpus.questions.iter().zip(self.answers()).filter(|(question, answer)| question.allowed != *answer).count()
+    }
+}
+
+/// Every question answered from the bytes of its file.
+pub(crate) fn one_shot(corpus: &Corpus) -> u64 {
+    let answers = corpus.questions.iter().map(|question| {
+        let set = RuleSet::parse(&corpus.files[question.file], &[&question.agent], Dialect::Google);
+        set.allows(&request_target(&question.url))
+    });
+    answers.map(u64::from).sum()
+}
+
+/// Mean size of the compiled rules of one agent, in bytes: a set for each file, and each different set once.
+pub(crate) fn sizes(corpus: &Corpus) -> (f64, f64) {
+    let sets: Vec<_> = corpus.files.iter().map(|file| Robots::parse(file).rules(&[AGENT], Dialect::Standard)).collect();
+    let files = sets.len() as f64;
+    let sum = sets.iter().map(RuleSet::heap_bytes).sum::<usize>() as f64;
+    let different: std::collections::HashSet<_> = sets.into_iter().collect();
+    (sum / files, different.iter().map(RuleSet::heap_bytes).sum::<usize>() as f64 / files)
+}

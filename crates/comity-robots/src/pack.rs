@@ -1,0 +1,219 @@
+//! Rules to a table.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use crate::pattern::{End, split_end};
+use crate::sieve;
+use crate::table::{ALLOW, ANCHORED, INDEX_HTML, MAX_SHARED, RAW, STAR, Table};
+use crate::varint;
+use crate::verdict::{RuleKind, RuleVia};
+
+/// A rule on its way into a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule<'a> {
+    /// In the form in which it is compared.
+    pub(crate) pattern: Cow<'a, [u8]>,
+    /// As written, when that differs.
+    pub(crate) raw: Option<&'a [u8]>,
+    pub(crate) line: u32,
+    pub(crate) kind: RuleKind,
+    pub(crate) via: RuleVia,
+}
+
+/// What rules are sorted by: the start of the literal as numbers that sort like it, and which rule.
+#[derive(Clone, Copy)]
+struct Key {
+    /// 16 bytes of the literal behind the slash that all but `*…` start with, zeros where there are none.
+    start: [u64; 2],
+    /// Length of the literal.
+    literal: u16,
+    rule: u32,
+}
+
+impl Key {
+    fn of(rule: &Rule<'_>, at: usize) -> Self {
+        let (pattern, _) = split_end(&rule.pattern);
+        let literal = pattern.iter().position(|byte| *byte == b'*').unwrap_or(pattern.len());
+        let behind = pattern.get(1..literal).unwrap_or_default();
+        let start = match behind.first_chunk::<16>() {
+            Some(bytes) => *bytes,
+            None => padded(behind),
+        };
+        let (words, _) = start.as_chunks::<8>();
+        let word = |place: usize| words.get(place).map_or(0, |word| u64::from_be_bytes(*word));
+        let index = u32::try_from(at).unwrap_or(u32::MAX);
+        Self { start: [word(0), word(1)], literal: u16::try_from(literal).unwrap_or(u16::MAX), rule: index }
+    }
+
+    /// Bytes that two literals start with alike, as far as a table can tell.
+    fn shared(&self, literal: &[u8], before: &Self, literal_before: &[u8]) -> u8 {
+        if self.literal == 0 || before.literal == 0 {
+            return 0;
+        }
+        let [high, low] = [0, 1].map(|place: usize| self.start.get(place) != before.start.get(place));
+        let difference = |place: usize| {
+            let words = self.start.get(place).zip(before.start.get(place));
+            words.map_or(0, |(a, b)| (a ^ b).leading_zeros() / 8)
+        };
+        let length = match (high, low) {
+            (true, _) => 1 + difference(0),
+            (_, true) => 9 + difference(1),
+            _ => return shared(literal, literal_before),
+        };
+        u8::try_from(length).unwrap_or(u8::MAX)
+    }
+}
+
+fn padded(short: &[u8]) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes.iter_mut().zip(short).for_each(|(to, byte)| *to = *byte);
+    bytes
+}
+
+/// A pattern in its parts.
+struct Parts<'r> {
+    literal: &'r [u8],
+    tail: &'r [u8],
+    end: End,
+    rule: &'r Rule<'r>,
+}
+
+impl<'r> Parts<'r> {
+    fn of(rule: &'r Rule<'r>, key: Key) -> Self {
+        let (pattern, end) = split_end(&rule.pattern);
+        let (literal, tail) = pattern.split_at_checked(usize::from(key.literal)).unwrap_or((pattern, &[]));
+        Self { literal, tail, end, rule }
+    }
+}
+
+/// Rules by their keys.
+struct Order<'r>(&'r [Rule<'r>]);
+
+impl<'r> Order<'r> {
+    /// By literal; equal patterns side by side, the allow rule and the earliest line of them first.
+    fn compare(&self, a: &Key, b: &Key) -> Ordering {
+        a.start.cmp(&b.start).then_with(|| self.compare_all(a, b))
+    }
+
+    fn compare_all(&self, a: &Key, b: &Key) -> Ordering {
+        let (Some(one), Some(two)) = (self.parts(*a), self.parts(*b)) else { return Ordering::Equal };
+        let literals = one.literal.cmp(two.literal);
+        let (one, two) = (one.rule, two.rule);
+        let patterns = || two.pattern.len().cmp(&one.pattern.len()).then_with(|| one.pattern.cmp(&two.pattern));
+        let lines = || one.kind.cmp(&two.kind).then(one.line.cmp(&two.line));
+        literals.then_with(patterns).then_with(lines)
+    }
+
+    fn repeats(&self, later: &Key, first: &Key) -> bool {
+        later.start == first.start
+            && self.parts(*later).zip(self.parts(*first)).is_some_and(|(later, first)| {
+                later.rule.kind == first.rule.kind && later.rule.pattern == first.rule.pattern
+            })
+    }
+
+    fn parts(&self, key: Key) -> Option<Parts<'r>> {
+        self.0.get(key.rule as usize).map(|rule| Parts::of(rule, key))
+    }
+}
+
+impl Table {
+    /// Sorts rules into a table and drops repeated ones; of those the first line stays.
+    pub(crate) fn pack(rules: &[Rule<'_>]) -> Self {
+        let order = Order(rules);
+        let mut keys: Vec<_> = rules.iter().enumerate().map(|(at, rule)| Key::of(rule, at)).collect();
+        // Stable, because it takes advantage of what a file has sorted already.
+        keys.sort_by(|a, b| order.compare(a, b));
+        keys.dedup_by(|later, first| order.repeats(later, first));
+        let mut packer = Packer::new(keys.len(), rules);
+        let mut before = (Key { start: [0; 2], literal: 0, rule: 0 }, &[][..]);
+        for key in keys {
+            let Some(parts) = order.parts(key) else { continue };
+            packer.add(&parts, key.shared(parts.literal, &before.0, before.1));
+            before = (key, parts.literal);
+        }
+        packer.finish()
+    }
+}
+
+/// [`Key::shared`] of literals that are alike as far as keys can tell.
+fn shared(a: &[u8], b: &[u8]) -> u8 {
+    let most = a.len().min(b.len()).min(MAX_SHARED);
+    let (a, b) = (a.get(..most).unwrap_or_default(), b.get(..most).unwrap_or_default());
+    let words = 8 * a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).take_while(|(a, b)| a == b).count();
+    let rest = a.iter().zip(b).skip(words).take_while(|(a, b)| a == b).count();
+    u8::try_from(words + rest).unwrap_or(u8::MAX)
+}
+
+struct Packer {
+    shared: Vec<u8>,
+    firsts: Vec<u8>,
+    starts: Vec<u32>,
+    records: Vec<u8>,
+}
+
+impl Packer {
+    fn new(count: usize, rules: &[Rule<'_>]) -> Self {
+        let room = Vec::with_capacity;
+        // Flags and a line number of two bytes; more is rare, and then it grows.
+        let records = rules.iter().map(|rule| 3 + rule.pattern.len()).sum();
+        Self { shared: room(count), firsts: room(count), starts: Vec::with_capacity(count), records: room(records) }
+    }
+
+    fn add(&mut self, part: &Parts<'_>, shared: u8) {
+        // At most 512,000 bytes of file: two patterns for a line, three bytes for one of its.
+        self.starts.push(u32::try_from(self.records.len()).unwrap_or(u32::MAX));
+        let own = part.literal.get(usize::from(shared)..).unwrap_or_default();
+        self.shared.push(shared);
+        self.firsts.push(own.first().copied().unwrap_or_default());
+        let rest = own.get(1..).unwrap_or_default();
+        let rule = part.rule;
+        let raw = rule.raw;
+        self.records.push(flags(part, raw.is_some()));
+        varint::put(&mut self.records, rule.line);
+        if !part.tail.is_empty() {
+            self.records.push(sieve::sign(part.tail));
+            varint::put(&mut self.records, length(rest));
+        }
+        if let Some(raw) = raw {
+            varint::put(&mut self.records, length(raw));
+        }
+        self.records.extend_from_slice(rest);
+        if !part.tail.is_empty() {
+            self.records.extend_from_slice(part.tail);
+        }
+        if let Some(raw) = raw {
+            self.records.extend_from_slice(raw);
+        }
+    }
+
+    fn finish(self) -> Table {
+        let Self { shared, firsts, starts, records } = self;
+        let wide = records.len() > usize::from(u16::MAX);
+        let width = if wide { 4 } else { 2 };
+        let mut bytes = Vec::with_capacity((2 + width) * starts.len() + records.len());
+        bytes.extend_from_slice(&shared);
+        bytes.extend_from_slice(&firsts);
+        for start in &starts {
+            bytes.extend(start.to_le_bytes().into_iter().take(width));
+        }
+        bytes.extend_from_slice(&records);
+        // Fewer rules than bytes in a file, or, of a stored set, in what was stored.
+        let count = u32::try_from(starts.len()).unwrap_or(u32::MAX);
+        Table { count, wide, bytes: bytes.into_boxed_slice() }
+    }
+}
+
+fn flags(part: &Parts<'_>, raw: bool) -> u8 {
+    let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+    flag(part.rule.kind == RuleKind::Allow, ALLOW)
+        | flag(part.rule.via == RuleVia::IndexHtml, INDEX_HTML)
+        | flag(part.end == End::Anchored, ANCHORED)
+        | flag(!part.tail.is_empty(), STAR)
+        | flag(raw, RAW)
+}
+
+fn length(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+}
