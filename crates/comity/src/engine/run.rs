@@ -182,8 +182,9 @@ impl Engine {
         }
         let until_wake = wake_at.map(|at| at.since(self.shared.clock.now()));
         let until_limit = self.shared.limits.max_duration.map(|most| most.saturating_sub(self.elapsed()));
-        let nap = [until_wake, until_limit.filter(|_| limit.is_none()), Some(LONGEST_NAP)];
-        let nap = nap.into_iter().flatten().min().unwrap_or(LONGEST_NAP).max(Duration::from_micros(100));
+        // Nothing due, no wake-up (invariant 8): without an instant to wait for, only an event wakes the loop.
+        let nap = [until_wake, until_limit.filter(|_| limit.is_none())].into_iter().flatten().min();
+        let nap = nap.unwrap_or(FAR).clamp(Duration::from_micros(100), FAR);
         tokio::select! {
             biased;
             // A handle is kept by the crawler itself, so the channel stays open.
@@ -275,8 +276,8 @@ impl Engine {
     }
 }
 
-/// The loop looks at limits and progress at least this often.
-const LONGEST_NAP: Duration = Duration::from_secs(60);
+/// As good as never, and within what timers take.
+const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl Shared {
     /// One robots.txt flight of the gate's, and its news to the frontier.

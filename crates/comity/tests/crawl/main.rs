@@ -7,4 +7,5 @@ mod ends;
 mod hops;
 mod pacing;
 mod robots;
+mod seeds;
 mod support;

@@ -1,9 +1,12 @@
 //! When: Crawl-delay, back-off, address limits, fairness, concurrency.
 
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use comity::policy::Reason;
+use comity::policy::{Clock, Instant, Reason, WallTime};
+use comity_fetch::SystemClock;
 use comity_testweb::{Answer, Auditor, Generated, Site, Web};
 
 use crate::support::{arrivals, asked, assert_clean, crawler, run, web};
@@ -138,4 +141,39 @@ async fn the_crawls_own_rate_holds_over_all_origins() {
     arrivals.sort_unstable();
     assert!(arrivals.windows(2).all(|pair| pair[1] - pair[0] >= 499_000), "{arrivals:?}");
     assert_eq!(arrivals.len(), 48);
+}
+
+/// A clock that counts how often it is read: every turn of the loop reads it.
+#[derive(Debug)]
+struct CountingClock {
+    inner: SystemClock,
+    reads: AtomicU64,
+}
+
+impl Clock for CountingClock {
+    fn now(&self) -> Instant {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.inner.now()
+    }
+
+    fn wall(&self) -> WallTime {
+        self.inner.wall()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_wakes_nobody() {
+    let mut reads = Vec::new();
+    for delay in [2, 20, 200] {
+        let rules = format!("User-agent: *\nCrawl-delay: {delay}\n");
+        let (net, _observer) =
+            web([Site::new().name("a.test").robots(rules).generated(Generated::new(5, 3).off_origin_percent(0))]);
+        let clock = SystemClock::paused_at(WallTime::from_unix_millis(1_796_000_000_000));
+        let clock = Arc::new(CountingClock { inner: clock, reads: AtomicU64::new(0) });
+        let summary = run(crawler(&net, &["http://a.test/"]).clock(clock.clone())).await;
+        assert_eq!(summary.pages(), 5);
+        reads.push(clock.reads.load(Ordering::Relaxed));
+    }
+    // A connection that was kept too long is opened anew, which reads the clock a few times; looking round does not.
+    assert!(reads.iter().all(|n| *n < reads[0] + 20), "a hundred times longer, and hardly a look more: {reads:?}");
 }

@@ -1,0 +1,141 @@
+//! The door on paused time: one flight for a thousand waiters, futures dropped at every await point.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, SystemClock};
+use comity_gate::{Admission, Gate, GateConfig};
+use comity_policy::{Identity, Judge, Judgement, OriginPace, Politeness, SeededRandom, WallTime};
+use comity_testweb::{Answer, Auditor, MemoryNet, Observer, Site, Web};
+use comity_url::{CrawlUrl, Origin};
+
+const RULES: &str = "User-agent: *\nCrawl-delay: 2\nDisallow: /private\n";
+
+fn open(net: &MemoryNet) -> (Gate, Fetcher) {
+    let clock = Arc::new(SystemClock::paused_at(WallTime::from_unix_millis(1_796_000_000_000)));
+    let own = vec!["10.0.0.0/8".parse().unwrap()];
+    let identity = Identity::new("TestBot/1.0", "a@example.com", &[], Vec::new()).unwrap();
+    let mut fetch = FetchConfig::new(identity.user_agent());
+    fetch.allow_addresses.clone_from(&own);
+    let fetcher = Fetcher::new(Arc::new(net.clone()), clock.clone(), fetch).unwrap();
+    let config = GateConfig {
+        politeness: Politeness { own_networks: own, ..Politeness::default() },
+        ..GateConfig::new(identity)
+    };
+    (Gate::new(fetcher.clone(), clock, Arc::new(SeededRandom::new(1)), config), fetcher)
+}
+
+fn web(site: Site) -> (MemoryNet, Observer) {
+    Web::builder(1).site(site.name("a.test")).build().unwrap().in_memory()
+}
+
+fn origin() -> Origin {
+    Origin::parse("http://a.test").unwrap()
+}
+
+/// One page as a crawler asks for it: robots, judge, admit (waiting as told), fetch, settle.
+async fn visit(gate: &Gate, fetcher: &Fetcher, path: &str) -> Option<Fetched> {
+    let url = CrawlUrl::parse(&format!("http://a.test{path}")).unwrap();
+    loop {
+        gate.robots(url.origin()).await;
+        let Judgement::Allow(allowance) = gate.judge(&url) else { return None };
+        match gate.admit(allowance, OriginPace::default()).await {
+            Admission::Wait(turn) => tokio::time::sleep(turn.ready.at.since(gate.clock().now())).await,
+            Admission::Refuse(refused) => panic!("{refused:?}"),
+            Admission::Permit(permit) => {
+                let mut fetched = fetcher.fetch(permit, &mut Collect::default()).await;
+                let receipt = fetched.receipt.take().unwrap();
+                let _paced = gate.settle(receipt, fetched.outcome);
+                return Some(fetched);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_waiters_make_one_request() {
+    let (net, observer) = web(Site::new().robots_answer(Answer::text(RULES).delay(Duration::from_secs(3))));
+    let (gate, _) = open(&net);
+    let waiters: Vec<_> = (0..1000)
+        .map(|_| {
+            let gate = gate.clone();
+            tokio::spawn(async move { gate.robots(&origin()).await.hold })
+        })
+        .collect();
+    for waiter in waiters {
+        assert_eq!(waiter.await.unwrap(), None);
+    }
+    gate.robots(&origin()).await;
+    assert_eq!(observer.log().len(), 1, "within its life it is not asked again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiter_that_goes_away_neither_kills_nor_restarts_the_flight() {
+    let (net, observer) = web(Site::new().robots_answer(Answer::text(RULES).delay(Duration::from_secs(5))));
+    let (gate, _) = open(&net);
+    for _ in 0..4 {
+        let gone = tokio::time::timeout(Duration::from_secs(1), gate.robots(&origin())).await;
+        assert!(gone.is_err(), "still under way");
+    }
+    gate.robots(&origin()).await;
+    assert_eq!(observer.log().len(), 1);
+    assert!(matches!(gate.judge(&CrawlUrl::parse("http://a.test/private").unwrap()), Judgement::Refuse(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_gate_leaves_waiters_with_nothing_allowed() {
+    let (net, _observer) = web(Site::new().robots_answer(Answer::silence()));
+    let (gate, _) = open(&net);
+    let waiter = tokio::spawn({
+        let gate = gate.clone();
+        async move { gate.robots(&origin()).await.hold }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    gate.shutdown();
+    assert!(waiter.await.unwrap().is_some(), "told to come back later");
+    assert!(matches!(gate.judge(&CrawlUrl::parse("http://a.test/").unwrap()), Judgement::NeedsRobots(_)));
+}
+
+/// Polls a future so many times, then drops it; true when it was done before.
+async fn dropped_after(polls: usize, future: impl Future) -> bool {
+    let mut future = pin!(future);
+    let mut left = polls;
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(false);
+        }
+        left -= 1;
+        future.as_mut().poll(context).map(|_| true)
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_visit_dropped_at_every_await_point_leaves_no_origin_stuck_and_no_gap_broken() {
+    let mut polls = 0;
+    loop {
+        polls += 1;
+        let page = || {
+            Answer::text("x".repeat(5000)).trickle(1000, Duration::from_millis(300)).delay(Duration::from_millis(700))
+        };
+        let (net, observer) =
+            web(Site::new().robots(RULES).latency(Duration::from_millis(20)).page("/a", page()).page("/b", page()));
+        let (gate, fetcher) = open(&net);
+        let done = dropped_after(polls, visit(&gate, &fetcher, "/a")).await;
+        // Whatever the drop left behind, the next visit of the origin gets through in bounded time.
+        let next = tokio::time::timeout(Duration::from_secs(120), visit(&gate, &fetcher, "/b")).await;
+        let next = next.unwrap_or_else(|_| panic!("stuck after a drop at poll {polls}")).unwrap();
+        assert_eq!(next.capture.status, Some(200), "poll {polls}");
+        assert_eq!(gate.in_flight(), 0, "poll {polls}");
+        let audit = Auditor::new().floor(Duration::from_secs(1)).examine(&observer);
+        assert!(audit.is_clean(), "dropped at poll {polls}: {audit}");
+        if done {
+            break;
+        }
+    }
+    assert!(polls > 10, "there are many places to drop at: {polls}");
+}
