@@ -44,17 +44,27 @@ fn parse(corpus: &Corpus, rounds: usize) {
 }
 
 fn verdicts(corpus: &Corpus, rounds: usize) {
-    let standard = Cached::new(corpus, Dialect::Standard);
-    let google = Cached::new(corpus, Dialect::Google);
-    let robotxt = peers::RobotxtCached::new(corpus);
-    let texting = peers::TextingCached::new(corpus);
+    let one = corpus.for_one(ours::AGENT);
+    let standard = Cached::new(corpus, &one, Dialect::Standard);
+    let google = Cached::new(corpus, &one, Dialect::Google);
+    let robotxt = peers::RobotxtCached::new(corpus, &one);
+    let texting = peers::TextingCached::new(corpus, &one);
     let contestants = vec![
         Contestant::new("comity-robots, standard", || standard.ask()),
         Contestant::new("comity-robots, google", || google.ask()),
         Contestant::new("robotxt", || robotxt.ask()),
         Contestant::new("texting_robots", || texting.ask()),
     ];
-    report::times("a cached verdict", &race(contestants, rounds), corpus.questions.len());
+    let title = format!("a cached verdict, one agent, {} rule sets", one.pairs.len());
+    report::times(&title, &race(contestants, rounds), corpus.questions.len());
+    let each = corpus.as_asked();
+    let google = Cached::new(corpus, &each, Dialect::Google);
+    let robotxt = peers::RobotxtCached::new(corpus, &each);
+    let texting = peers::TextingCached::new(corpus, &each);
+    let contestants =
+        vec![Contestant::new("comity-robots, google", || google.ask()), Contestant::new("robotxt", || robotxt.ask())];
+    let title = format!("a cached verdict, {} rule sets, three questions each", each.pairs.len());
+    report::times(&title, &race(contestants, rounds), corpus.questions.len());
     let one_shot = vec![
         Contestant::new("comity-robots, check", || ours::one_shot(corpus)),
         Contestant::new("robotstxt", || peers::robotstxt_one_shot(corpus)),

@@ -2,12 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use comity_robots::request_target;
 use robotstxt::{DefaultMatcher, RobotsParseHandler};
 use robotxt::Robots;
 use texting_robots::Robot;
 
-use crate::corpus::{Corpus, Question};
+use crate::corpus::{Asked, Corpus, Questions};
 use crate::ours::AGENT;
 use crate::rounds::Contestant;
 
@@ -68,19 +67,17 @@ pub(crate) fn robotxt_hostile<'a>(file: &[u8], path: &'a [u8]) -> Contestant<'a>
 /// robotxt: rules of each pair of file and agent; asked with the path.
 pub(crate) struct RobotxtCached {
     sets: Vec<Robots>,
-    questions: Vec<(usize, String)>,
+    questions: Questions,
 }
 
 impl RobotxtCached {
-    pub(crate) fn new(corpus: &Corpus) -> Self {
-        let (pairs, of_question) = corpus.pairs();
-        let sets = pairs.iter().map(|(file, agent)| Robots::parse(&corpus.files[*file], *agent)).collect();
-        let path = |question: &Question| String::from_utf8_lossy(&request_target(&question.url)).into_owned();
-        Self { sets, questions: of_question.into_iter().zip(corpus.questions.iter().map(path)).collect() }
+    pub(crate) fn new(corpus: &Corpus, asked: &Asked<'_>) -> Self {
+        let sets = asked.pairs.iter().map(|(file, agent)| Robots::parse(&corpus.files[*file], *agent)).collect();
+        Self { sets, questions: Questions::targets(corpus, asked) }
     }
 
     fn answers(&self) -> impl Iterator<Item = bool> {
-        self.questions.iter().map(|(pair, path)| self.sets[*pair].is_allowed(path))
+        self.questions.iter().map(|(pair, path)| self.sets[pair].is_allowed(path))
     }
 
     pub(crate) fn ask(&self) -> u64 {
@@ -99,11 +96,10 @@ pub(crate) struct TextingCached<'a> {
 }
 
 impl<'a> TextingCached<'a> {
-    pub(crate) fn new(corpus: &'a Corpus) -> Self {
-        let (pairs, of_question) = corpus.pairs();
-        let sets = pairs.iter().map(|(file, agent)| Robot::new(agent, &corpus.files[*file]).ok()).collect();
+    pub(crate) fn new(corpus: &'a Corpus, asked: &Asked<'_>) -> Self {
+        let sets = asked.pairs.iter().map(|(file, agent)| Robot::new(agent, &corpus.files[*file]).ok()).collect();
         let urls = corpus.questions.iter().map(|question| question.url.as_str());
-        Self { sets, questions: of_question.into_iter().zip(urls).collect() }
+        Self { sets, questions: asked.of_question.iter().copied().zip(urls).collect() }
     }
 
     fn answers(&self) -> impl Iterator<Item = bool> {

@@ -71,56 +71,61 @@ fn with_rewritten<R>(target: &[u8], escapes: bool, ask: impl FnOnce(&[u8]) -> R)
 /// Writes the form into `room`, which is long enough.
 fn rewrite<'r>(target: &[u8], escapes: bool, room: &'r mut [u8]) -> &'r [u8] {
     let mut length = 0;
-    let mut push = |byte| {
-        if let Some(place) = room.get_mut(length) {
-            *place = byte;
-            length += 1;
+    let mut push = |bytes: &[u8]| {
+        let end = length + bytes.len();
+        if let Some(place) = room.get_mut(length..end) {
+            place.copy_from_slice(bytes);
+            length = end;
         }
     };
     if !matches!(target, [b'/', ..]) {
-        push(b'/');
+        push(b"/");
     }
     if escapes {
         escape(target, true, push);
     } else {
-        target.iter().copied().for_each(push);
+        push(target);
     }
     room.get(..length).unwrap_or_default()
 }
 
 fn escaped(raw: &[u8], decode: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len() + 8);
-    escape(raw, decode, |byte| out.push(byte));
+    escape(raw, decode, |bytes| out.extend_from_slice(bytes));
     out
 }
 
-fn escape(raw: &[u8], decode: bool, mut push: impl FnMut(u8)) {
+/// Gives the form piece by piece.
+fn escape(raw: &[u8], decode: bool, mut push: impl FnMut(&[u8])) {
     let mut rest = raw;
     loop {
-        match rest {
+        let plain = rest.iter().position(|byte| *byte == b'%' || !byte.is_ascii()).unwrap_or(rest.len());
+        let (before, special) = rest.split_at(plain);
+        push(before);
+        rest = match special {
             [b'%', high, low, tail @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
                 push_octet(&mut push, nibble(*high) << 4 | nibble(*low), decode);
-                rest = tail;
+                tail
             }
-            [byte, tail @ ..] if !byte.is_ascii() => {
-                push_octet(&mut push, *byte, false);
-                rest = tail;
+            [b'%', tail @ ..] => {
+                push(b"%");
+                tail
             }
             [byte, tail @ ..] => {
-                push(*byte);
-                rest = tail;
+                push_octet(&mut push, *byte, false);
+                tail
             }
             [] => return,
         }
     }
 }
 
-fn push_octet(push: &mut impl FnMut(u8), octet: u8, decode: bool) {
+fn push_octet(push: &mut impl FnMut(&[u8]), octet: u8, decode: bool) {
     if decode && is_unreserved(octet) {
-        push(octet);
+        push(&[octet]);
     } else {
         let digit = |value: u8| HEX.get(usize::from(value)).copied().unwrap_or_default();
-        [b'%', digit(octet >> 4), digit(octet & 0x0F)].into_iter().for_each(push);
+        push(&[b'%', digit(octet >> 4), digit(octet & 0x0F)]);
     }
 }
 

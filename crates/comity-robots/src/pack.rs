@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use crate::pattern::{End, split_end};
-use crate::sieve;
-use crate::table::{ALLOW, ANCHORED, INDEX_HTML, MAX_SHARED, RAW, STAR, Table};
+use crate::sieve::{self, PAIR};
+use crate::table::{ALLOW, ANCHORED, Head, INDEX_HTML, LINE_WIDTH, MAX_SHARED, RAW, STAR, Table};
 use crate::varint;
 use crate::verdict::{RuleKind, RuleVia};
 
@@ -147,33 +147,35 @@ fn shared(a: &[u8], b: &[u8]) -> u8 {
 }
 
 struct Packer {
-    shared: Vec<u8>,
-    firsts: Vec<u8>,
+    heads: Vec<[u8; 2]>,
     starts: Vec<u32>,
     records: Vec<u8>,
 }
 
 impl Packer {
     fn new(count: usize, rules: &[Rule<'_>]) -> Self {
-        let room = Vec::with_capacity;
-        // Flags and a line number of two bytes; more is rare, and then it grows.
+        // Flags and a line of two bytes; more is rare, and then it grows.
         let records = rules.iter().map(|rule| 3 + rule.pattern.len()).sum();
-        Self { shared: room(count), firsts: room(count), starts: Vec::with_capacity(count), records: room(records) }
+        let (heads, starts) = (Vec::with_capacity(count), Vec::with_capacity(count + 1));
+        Self { heads, starts, records: Vec::with_capacity(records) }
     }
 
     fn add(&mut self, part: &Parts<'_>, shared: u8) {
         // At most 512,000 bytes of file: two patterns for a line, three bytes for one of its.
         self.starts.push(u32::try_from(self.records.len()).unwrap_or(u32::MAX));
         let own = part.literal.get(usize::from(shared)..).unwrap_or_default();
-        self.shared.push(shared);
-        self.firsts.push(own.first().copied().unwrap_or_default());
         let rest = own.get(1..).unwrap_or_default();
+        let sign = if part.tail.is_empty() { 0 } else { sieve::sign(part.tail) };
+        let in_head = own.is_empty() && sign >= PAIR;
+        let first = own.first().copied().unwrap_or(if in_head { sign } else { 0 });
+        self.heads.push(Head { shared, first }.to_bytes());
         let rule = part.rule;
         let raw = rule.raw;
-        self.records.push(flags(part, raw.is_some()));
-        varint::put(&mut self.records, rule.line);
-        if !part.tail.is_empty() {
-            self.records.push(sieve::sign(part.tail));
+        let line = rule.line.to_le_bytes();
+        let width = 3_u8.min((31 - (rule.line | 1).leading_zeros()) as u8 / 8);
+        self.records.push(flags(part, raw.is_some()) | (width * LINE_WIDTH));
+        if !part.tail.is_empty() && !in_head {
+            self.records.push(sign);
             varint::put(&mut self.records, length(rest));
         }
         if let Some(raw) = raw {
@@ -186,21 +188,25 @@ impl Packer {
         if let Some(raw) = raw {
             self.records.extend_from_slice(raw);
         }
+        self.records.extend(line.into_iter().take(usize::from(width) + 1));
     }
 
     fn finish(self) -> Table {
-        let Self { shared, firsts, starts, records } = self;
+        let Self { heads, mut starts, records } = self;
+        let count = starts.len();
+        starts.push(u32::try_from(records.len()).unwrap_or(u32::MAX));
         let wide = records.len() > usize::from(u16::MAX);
         let width = if wide { 4 } else { 2 };
-        let mut bytes = Vec::with_capacity((2 + width) * starts.len() + records.len());
-        bytes.extend_from_slice(&shared);
-        bytes.extend_from_slice(&firsts);
-        for start in &starts {
-            bytes.extend(start.to_le_bytes().into_iter().take(width));
+        let mut bytes = Vec::with_capacity(2 * count + width * starts.len() + records.len());
+        bytes.extend_from_slice(heads.as_flattened());
+        if wide {
+            bytes.extend(starts.iter().flat_map(|start| start.to_le_bytes()));
+        } else {
+            bytes.extend(starts.iter().flat_map(|start| (*start as u16).to_le_bytes()));
         }
         bytes.extend_from_slice(&records);
         // Fewer rules than bytes in a file, or, of a stored set, in what was stored.
-        let count = u32::try_from(starts.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
         Table { count, wide, bytes: bytes.into_boxed_slice() }
     }
 }

@@ -109,7 +109,7 @@ impl RuleSet {
     /// Whether the target may be fetched: [`Self::verdict`] without evidence.
     #[must_use]
     pub fn allows(&self, target: &[u8]) -> bool {
-        self.evidence(target).allowed()
+        with_target(target, self.0.dialect, |target| self.is_robots_txt(target) || self.0.table.allows(target))
     }
 
     /// Judges a target and lends the evidence. Allocates nothing, but for a target of more than 2,730 bytes that has to be
@@ -120,11 +120,18 @@ impl RuleSet {
     }
 
     fn evidence_for(&self, target: &[u8]) -> Evidence<'_> {
-        if self.0.dialect == Dialect::Standard && is_robots_txt(target) {
+        if self.is_robots_txt(target) {
             return Evidence::RobotsTxt;
         }
         let rule = self.0.table.decide(target, |line| self.group_line_of(line));
         rule.map_or(Evidence::NoRule, Evidence::Rule)
+    }
+
+    /// `/robots.txt`, with or without a query, in the standard dialect (RFC 9309 §2.2.2; that a query changes nothing is
+    /// comity's choice).
+    fn is_robots_txt(&self, target: &[u8]) -> bool {
+        let rest = target.strip_prefix(b"/robots.txt");
+        self.0.dialect == Dialect::Standard && matches!(rest, Some([] | [b'?', ..]))
     }
 
     /// The verdict when groups are cut as the usage pass cuts them (`Content-Usage`, `Content-Signal`, `License`,
@@ -275,9 +282,4 @@ impl Extras {
         let usage = self.usage.as_ref().map_or(0, RuleSet::heap_bytes);
         size_of::<Self>() + signals + size_of_val(&*self.notes) + usage
     }
-}
-
-/// `/robots.txt`, with or without a query (RFC 9309 §2.2.2; that a query changes nothing is comity's choice).
-fn is_robots_txt(target: &[u8]) -> bool {
-    matches!(target.strip_prefix(b"/robots.txt"), Some([] | [b'?', ..]))
 }

@@ -236,8 +236,8 @@ impl<'a> Input<'a> {
         let count = self.number()?;
         let wide = self.flag()?;
         let bytes = self.text()?;
-        let width = if wide { 6 } else { 4 };
-        let possible = (count as usize) <= MAX_RULES && (count as usize).checked_mul(width)? <= bytes.len();
+        // Every rule takes four bytes at least, which also bounds what is unpacked.
+        let possible = (count as usize) <= MAX_RULES.min(bytes.len() / 4);
         let table = Table { count, wide, bytes: possible.then_some(bytes)?.into() };
         let rules: Vec<_> = table.rules().collect();
         let usual = |pattern: &[u8]| pattern.is_ascii() && pattern.len() <= usize::from(u16::MAX);

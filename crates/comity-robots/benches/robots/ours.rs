@@ -2,7 +2,7 @@
 
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
 
-use crate::corpus::Corpus;
+use crate::corpus::{Asked, Corpus, Questions};
 use crate::rounds::Contestant;
 
 /// The agent of the parse bench: no file of the corpus names it.
@@ -41,19 +41,17 @@ pub(crate) fn parse_for_one(corpus: &Corpus) -> Contestant<'_> {
 /// The rules of each pair of file and agent, and for each question its pair and its target.
 pub(crate) struct Cached {
     pub(crate) sets: Vec<RuleSet>,
-    pub(crate) questions: Vec<(usize, Vec<u8>)>,
+    pub(crate) questions: Questions,
 }
 
 impl Cached {
-    pub(crate) fn new(corpus: &Corpus, dialect: Dialect) -> Self {
-        let (pairs, of_question) = corpus.pairs();
-        let sets = pairs.iter().map(|(file, agent)| Robots::parse(&corpus.files[*file]).rules(&[agent], dialect));
-        let targets = corpus.questions.iter().map(|question| request_target(&question.url).into_owned());
-        Self { sets: sets.collect(), questions: of_question.into_iter().zip(targets).collect() }
+    pub(crate) fn new(corpus: &Corpus, asked: &Asked<'_>, dialect: Dialect) -> Self {
+        let sets = asked.pairs.iter().map(|(file, agent)| RuleSet::parse(&corpus.files[*file], &[agent], dialect));
+        Self { sets: sets.collect(), questions: Questions::targets(corpus, asked) }
     }
 
     fn answers(&self) -> impl Iterator<Item = bool> {
-        self.questions.iter().map(|(pair, target)| self.sets[*pair].allows(target))
+        self.questions.iter().map(|(pair, target)| self.sets[pair].allows(target.as_bytes()))
     }
 
     pub(crate) fn ask(&self) -> u64 {
