@@ -89,7 +89,7 @@ impl<'a> Collector<'a> {
             text,
             records,
             dialect,
-            rules: Vec::new(),
+            rules: Vec::with_capacity(records.list().len()),
             not_in_usage: Vec::new(),
             group_lines: Vec::new(),
             group_tokens: Vec::new(),

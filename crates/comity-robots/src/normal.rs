@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use crate::Dialect;
+use crate::bytes::{any, equals, non_ascii};
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
@@ -21,23 +22,15 @@ pub(crate) fn target_form(raw: &[u8], dialect: Dialect) -> Cow<'_, [u8]> {
     }
 }
 
+#[inline]
 fn normal_form(raw: &[u8], decode: bool) -> Cow<'_, [u8]> {
     if is_plain(raw) { Cow::Borrowed(raw) } else { Cow::Owned(escaped(raw, decode)) }
 }
 
-/// Whether nothing needs escaping, raising or decoding: ASCII without `%`. Eight bytes at a time.
-pub(crate) fn is_plain(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<8>();
-    words.iter().all(|word| is_plain_word(u64::from_ne_bytes(*word)))
-        && rest.iter().all(|byte| byte.is_ascii() && *byte != b'%')
-}
-
-const fn is_plain_word(word: u64) -> bool {
-    let ones = u64::from_ne_bytes([1; 8]);
-    // A byte of the difference is zero exactly where `%` stands; the test for a zero among bytes is exact as a whole.
-    let difference = word ^ (ones * b'%' as u64);
-    let zeros = difference.wrapping_sub(ones) & !difference;
-    (zeros | word) & (ones << 7) == 0
+/// Whether nothing needs escaping, raising or decoding: ASCII without `%`.
+#[inline]
+fn is_plain(bytes: &[u8]) -> bool {
+    !any(bytes, |word| equals(word, b'%') | non_ascii(word))
 }
 
 /// Targets whose rewritten form may have up to so many bytes cost no allocation: three bytes for one, and a slash.
@@ -89,6 +82,7 @@ fn rewrite<'r>(target: &[u8], escapes: bool, room: &'r mut [u8]) -> &'r [u8] {
     room.get(..length).unwrap_or_default()
 }
 
+#[cold]
 fn escaped(raw: &[u8], decode: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len() + 8);
     escape(raw, decode, |bytes| out.extend_from_slice(bytes));

@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+use crate::bytes::{find, start};
 use crate::pattern::{End, split_end};
 use crate::sieve::{self, PAIR};
 use crate::table::{ALLOW, ANCHORED, Head, INDEX_HTML, LINE_WIDTH, MAX_SHARED, RAW, STAR, Table};
@@ -22,11 +23,11 @@ pub(crate) struct Rule<'a> {
     pub(crate) via: RuleVia,
 }
 
-/// What rules are sorted by: the start of the literal as numbers that sort like it, and which rule.
+/// What rules are sorted by: the start of the literal as a number that sorts like it, and which rule.
 #[derive(Clone, Copy)]
 struct Key {
     /// 16 bytes of the literal behind the slash that all but `*…` start with, zeros where there are none.
-    start: [u64; 2],
+    start: u128,
     /// Length of the literal.
     literal: u16,
     rule: u32,
@@ -35,16 +36,15 @@ struct Key {
 impl Key {
     fn of(rule: &Rule<'_>, at: usize) -> Self {
         let (pattern, _) = split_end(&rule.pattern);
-        let literal = pattern.iter().position(|byte| *byte == b'*').unwrap_or(pattern.len());
+        let literal = find(b'*', pattern).unwrap_or(pattern.len());
         let behind = pattern.get(1..literal).unwrap_or_default();
-        let start = match behind.first_chunk::<16>() {
-            Some(bytes) => *bytes,
-            None => padded(behind),
-        };
-        let (words, _) = start.as_chunks::<8>();
-        let word = |place: usize| words.get(place).map_or(0, |word| u64::from_be_bytes(*word));
+        let (high, low) = (start(behind), start(behind.get(8..).unwrap_or_default()));
         let index = u32::try_from(at).unwrap_or(u32::MAX);
-        Self { start: [word(0), word(1)], literal: u16::try_from(literal).unwrap_or(u16::MAX), rule: index }
+        Self {
+            start: u128::from(high) << 64 | u128::from(low),
+            literal: u16::try_from(literal).unwrap_or(u16::MAX),
+            rule: index,
+        }
     }
 
     /// Bytes that two literals start with alike, as far as a table can tell.
@@ -52,24 +52,12 @@ impl Key {
         if self.literal == 0 || before.literal == 0 {
             return 0;
         }
-        let [high, low] = [0, 1].map(|place: usize| self.start.get(place) != before.start.get(place));
-        let difference = |place: usize| {
-            let words = self.start.get(place).zip(before.start.get(place));
-            words.map_or(0, |(a, b)| (a ^ b).leading_zeros() / 8)
-        };
-        let length = match (high, low) {
-            (true, _) => 1 + difference(0),
-            (_, true) => 9 + difference(1),
-            _ => return shared(literal, literal_before),
-        };
-        u8::try_from(length).unwrap_or(u8::MAX)
+        let difference = self.start ^ before.start;
+        if difference == 0 {
+            return shared(literal, literal_before);
+        }
+        u8::try_from(1 + difference.leading_zeros() / 8).unwrap_or(u8::MAX)
     }
-}
-
-fn padded(short: &[u8]) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    bytes.iter_mut().zip(short).for_each(|(to, byte)| *to = *byte);
-    bytes
 }
 
 /// A pattern in its parts.
@@ -93,11 +81,17 @@ struct Order<'r>(&'r [Rule<'r>]);
 
 impl<'r> Order<'r> {
     /// By literal; equal patterns side by side, the allow rule and the earliest line of them first.
-    fn compare(&self, a: &Key, b: &Key) -> Ordering {
-        a.start.cmp(&b.start).then_with(|| self.compare_all(a, b))
+    fn sort(&self, keys: &mut [Key]) {
+        // Stable, because that takes advantage of what a file has sorted already.
+        keys.sort_by_key(|key| key.start);
+        for alike in keys.chunk_by_mut(|a, b| a.start == b.start) {
+            if alike.len() > 1 {
+                alike.sort_by(|a, b| self.compare(a, b));
+            }
+        }
     }
 
-    fn compare_all(&self, a: &Key, b: &Key) -> Ordering {
+    fn compare(&self, a: &Key, b: &Key) -> Ordering {
         let (Some(one), Some(two)) = (self.parts(*a), self.parts(*b)) else { return Ordering::Equal };
         let literals = one.literal.cmp(two.literal);
         let (one, two) = (one.rule, two.rule);
@@ -123,11 +117,10 @@ impl Table {
     pub(crate) fn pack(rules: &[Rule<'_>]) -> Self {
         let order = Order(rules);
         let mut keys: Vec<_> = rules.iter().enumerate().map(|(at, rule)| Key::of(rule, at)).collect();
-        // Stable, because it takes advantage of what a file has sorted already.
-        keys.sort_by(|a, b| order.compare(a, b));
+        order.sort(&mut keys);
         keys.dedup_by(|later, first| order.repeats(later, first));
         let mut packer = Packer::new(keys.len(), rules);
-        let mut before = (Key { start: [0; 2], literal: 0, rule: 0 }, &[][..]);
+        let mut before = (Key { start: 0, literal: 0, rule: 0 }, &[][..]);
         for key in keys {
             let Some(parts) = order.parts(key) else { continue };
             packer.add(&parts, key.shared(parts.literal, &before.0, before.1));
@@ -188,7 +181,7 @@ impl Packer {
         if let Some(raw) = raw {
             self.records.extend_from_slice(raw);
         }
-        self.records.extend(line.into_iter().take(usize::from(width) + 1));
+        self.records.extend_from_slice(line.get(..=usize::from(width)).unwrap_or_default());
     }
 
     fn finish(self) -> Table {

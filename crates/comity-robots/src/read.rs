@@ -75,7 +75,8 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn read(text: &'a [u8], tokens: Option<&'a [&'a str]>) -> Records {
-        let records = Records::default();
+        // A line of a rule has about thirty bytes; many lines are none.
+        let records = Records { list: Vec::with_capacity(text.len() / 64), groups: Vec::new() };
         let mut reader = Self { text, tokens, records, closed: true, wanted: tokens.is_none(), foreign: false };
         for line in Lines::new(text) {
             reader.line(trim_start(line.bytes), line.number);
@@ -84,22 +85,37 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], number: u32) {
+    fn line(&mut self, line: &'a [u8], number: u32) {
         let Some(first) = line.first() else { return };
-        let (kinds, key, value) = match first | 0x20 {
-            b'u' => spelled::<11>(line, b"user-agent:", Kind::Agent),
+        let (kind, value) = match first | 0x20 {
+            b'u' => (Kind::Agent, spelled(line, *b"user-age", *b"nt")),
             _ if self.foreign => return,
-            b'd' => spelled::<9>(line, b"disallow:", Kind::Rule(RuleKind::Disallow)),
-            b'a' => spelled::<6>(line, b"allow:", Kind::Rule(RuleKind::Allow)),
+            b'd' => (Kind::Rule(RuleKind::Disallow), spelled(line, *b"disallow", [])),
+            b'a' => (Kind::Rule(RuleKind::Allow), spelled(line, *b"allo", *b"w")),
             // What any other key starts with.
-            b's' | b'c' | b'r' | b'v' | b'l' | b'h' | b'n' => any_line(line),
+            b's' | b'c' | b'r' | b'v' | b'l' | b'h' | b'n' => (Kind::Agent, None),
             _ => return,
         };
-        for kind in kinds.into_iter().flatten() {
-            if self.admit(kind, value) {
-                let record = self.record(kind, key, value, number);
-                self.records.list.push(record);
-            }
+        match value {
+            Some(value) => self.take(kind, line, trim(content(value)), number),
+            None => self.other_line(line, number),
+        }
+    }
+
+    /// A line that needs a search for its key.
+    #[inline(never)]
+    fn other_line(&mut self, line: &'a [u8], number: u32) {
+        let Some(parts) = key_value(content(line)) else { return };
+        for kind in classify(parts.key).into_iter().flatten() {
+            self.take(kind, parts.key, parts.value, number);
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, kind: Kind, key: &[u8], value: &[u8], number: u32) {
+        if self.admit(kind, value) {
+            let record = self.record(kind, key, value, number);
+            self.records.list.push(record);
         }
     }
 
@@ -155,20 +171,20 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a line means, its key and its trimmed value.
-type Recognised<'a> = ([Option<Kind>; 2], &'a [u8], &'a [u8]);
-
-/// A line that starts with this very key, as most do, needs no search for it.
+/// What follows this very key and its colon: most lines are spelled so, and need no search. The key is given in two parts, the
+/// first of which is a number for the processor.
 #[inline]
-fn spelled<'a, const LENGTH: usize>(line: &'a [u8], key: &[u8; LENGTH], kind: Kind) -> Recognised<'a> {
-    match line.split_first_chunk::<LENGTH>() {
-        Some((start, value)) if start.eq_ignore_ascii_case(key) => ([Some(kind), None], line, trim(content(value))),
-        _ => any_line(line),
-    }
+fn spelled<const M: usize, const N: usize>(line: &[u8], first: [u8; M], second: [u8; N]) -> Option<&[u8]> {
+    let (start, rest) = line.split_first_chunk::<M>()?;
+    let (end, rest) = rest.split_first_chunk::<N>()?;
+    let value = rest.strip_prefix(b":")?;
+    (lower(*start) == first && lower(*end) == second).then_some(value)
 }
 
-fn any_line(line: &[u8]) -> Recognised<'_> {
-    key_value(content(line)).map_or_else(Default::default, |parts| (classify(parts.key), parts.key, parts.value))
+/// Letters in lower case. What is no letter may change, but never to a letter; and only CR, which ends a line, becomes `-`.
+#[inline]
+fn lower<const N: usize>(bytes: [u8; N]) -> [u8; N] {
+    bytes.map(|byte| byte | 0x20)
 }
 
 /// Where `part`, a slice of `text`, starts in it. Below [`crate::MAX_BYTES`], so it fits.
