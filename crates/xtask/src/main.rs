@@ -1,5 +1,7 @@
 //! Set-up and checks of the comity workspace in one place: `cargo xtask test` is the README's test command.
 
+mod bench;
+mod fuzz;
 mod layers;
 mod peers;
 mod step;
@@ -13,6 +15,9 @@ cargo xtask <command>
   test [--all] [--install]   every check that this machine can run; names what it left out
                              --all: the long suites too   --install: install the peers that are missing
                              (CI=true installs them too)
+  bench robots [rounds]      comity-robots beside other crates: speed, size, answers unlike Google's parser
+  fuzz [--seconds N] [--install]
+                             every fuzz target for N seconds (60); --install, or CI=true, brings cargo-fuzz
   layers                     check that the crates' dependencies point down only
   peers [--install]          list the peers of the tests and whether they are here
 ";
@@ -22,6 +27,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test", flags @ ..] => test::Plan::parse(flags).and_then(|plan| plan.run()),
+        ["bench", which @ ..] => bench::command(which),
+        ["fuzz", flags @ ..] => fuzz::command(flags),
         ["layers"] => layers::check(),
         ["peers", flags @ ..] => peers::command(flags),
         ["" | "help" | "--help" | "-h"] | [] => {

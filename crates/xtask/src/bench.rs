@@ -1,0 +1,25 @@
+use std::process::Command;
+
+use crate::step;
+
+/// `cargo xtask bench robots`: speed and size beside other crates. Their package stands outside the workspace and builds into
+/// a folder of its own, so that nobody else builds the peers.
+pub(crate) fn command(words: &[&str]) -> Result<(), String> {
+    match words {
+        ["robots"] => robots("9"),
+        ["robots", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => robots(rounds),
+        _ => Err(format!("unknown bench {:?}; known is robots [rounds]", words.join(" "))),
+    }
+}
+
+fn robots(rounds: &str) -> Result<(), String> {
+    let root = step::root();
+    let manifest = root.join("benches/robots-peers/Cargo.toml");
+    let target = root.join("target/robots-peers");
+    let mut build = step::cargo();
+    build.args(["build", "--release", "--locked", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(&target);
+    step::run("build the bench and its peers", &mut build)?;
+    // A peer's panics are counted, not shown.
+    let mut run = Command::new(target.join("release/robots-peers"));
+    step::run("robots beside its peers", run.arg(rounds).stderr(std::process::Stdio::null()))
+}

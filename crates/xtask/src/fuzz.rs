@@ -1,0 +1,85 @@
+use std::process::Command;
+
+use crate::{print, step};
+
+/// The fuzz targets, by crate.
+const TARGETS: [(&str, &str); 4] = [
+    ("crates/comity-robots", "parse"),
+    ("crates/comity-robots", "matcher"),
+    ("crates/comity-robots", "print"),
+    ("crates/comity-robots", "stored"),
+];
+
+/// What `cargo xtask fuzz` does.
+struct Plan {
+    /// How long each target runs.
+    seconds: u32,
+    install: bool,
+}
+
+/// `cargo xtask fuzz [--seconds N] [--install]`: every target in turn. Its laws also run as plain tests on the seeds.
+pub(crate) fn command(flags: &[&str]) -> Result<(), String> {
+    let plan = Plan::parse(flags)?;
+    if !step::answers("cargo-fuzz", "--version") {
+        if !plan.install {
+            return Err("cargo-fuzz is not installed; cargo xtask fuzz --install brings it".into());
+        }
+        step::run("install cargo-fuzz", step::cargo().args(["install", "cargo-fuzz", "--locked"]))?;
+    }
+    for (package, target) in TARGETS {
+        step::run(&format!("fuzz {target} for {} s", plan.seconds), &mut plan.fuzz(package, target))?;
+    }
+    print(&format!("{} targets ran {} s each without a finding", TARGETS.len(), plan.seconds));
+    Ok(())
+}
+
+impl Plan {
+    fn parse(flags: &[&str]) -> Result<Self, String> {
+        let mut plan = Self { seconds: 60, install: std::env::var("CI").is_ok_and(|ci| ci == "true") };
+        let mut flags = flags.iter();
+        while let Some(flag) = flags.next() {
+            match *flag {
+                "--install" => plan.install = true,
+                "--seconds" => {
+                    let number = flags.next().and_then(|number| number.parse().ok()).filter(|seconds| *seconds > 0);
+                    plan.seconds = number.ok_or("--seconds: a number of seconds is missing")?;
+                }
+                _ => return Err(format!("unknown flag {flag:?}; known are --seconds N and --install")),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The sanitizer needs unstable flags, which the stable compiler takes when it is told to.
+    fn fuzz(&self, package: &str, target: &str) -> Command {
+        let mut command = step::cargo();
+        command.current_dir(step::root().join(package)).env("RUSTC_BOOTSTRAP", "1");
+        // What the fuzzer finds goes into a folder that is not kept; the seeds are only read.
+        let found = step::root().join("target/fuzz").join(target);
+        drop(std::fs::create_dir_all(&found));
+        command.args(["fuzz", "run", target]).arg(found).arg("fuzz/seeds").arg("--");
+        command.args(["-max_len=4096", "-timeout=20", &format!("-max_total_time={}", self.seconds)]);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags() {
+        assert_eq!(Plan::parse(&["--seconds", "5"]).unwrap().seconds, 5);
+        for bad in [&["--seconds"][..], &["--seconds", "x"], &["--seconds", "0"], &["--what"]] {
+            assert!(Plan::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn every_target_is_there() {
+        for (package, target) in TARGETS {
+            let file = step::root().join(package).join(format!("fuzz/fuzz_targets/{target}.rs"));
+            assert!(file.is_file(), "{}", file.display());
+        }
+    }
+}
