@@ -30,12 +30,14 @@ pub(crate) struct Engine {
     stop: watch::Receiver<Stop>,
     progress: watch::Sender<Progress>,
     published: Option<Instant>,
+    /// Something changed that was not published: it follows when the pause is over.
+    unpublished: bool,
 }
 
 /// What a task works on.
 #[derive(Clone, Copy, Debug)]
 enum Work {
-    Visit(LeaseId),
+    Visit(LeaseId, u32),
     Refusal(LeaseId),
 }
 
@@ -65,6 +67,7 @@ impl Engine {
             stop,
             progress,
             published: None,
+            unpublished: false,
         }
     }
 
@@ -115,9 +118,9 @@ impl Engine {
         let leased = shared.frontier.lease(places, &shared.gate, shared.clock.now()).await?;
         let Leased { leases, refused, needs_robots, wake_at } = leased;
         for lease in leases {
-            let id = lease.id;
+            let work = Work::Visit(lease.id, lease.attempt);
             let task = self.tasks.spawn(shared.clone().visit(lease));
-            self.leases.insert(task.id(), Work::Visit(id));
+            self.leases.insert(task.id(), work);
             self.visits += 1;
         }
         for refused in refused {
@@ -183,7 +186,8 @@ impl Engine {
         let until_wake = wake_at.map(|at| at.since(self.shared.clock.now()));
         let until_limit = self.shared.limits.max_duration.map(|most| most.saturating_sub(self.elapsed()));
         // Nothing due, no wake-up (invariant 8): without an instant to wait for, only an event wakes the loop.
-        let nap = [until_wake, until_limit.filter(|_| limit.is_none())].into_iter().flatten().min();
+        let until_news = self.unpublished.then_some(PUBLISH_EVERY);
+        let nap = [until_wake, until_limit.filter(|_| limit.is_none()), until_news].into_iter().flatten().min();
         let nap = nap.unwrap_or(FAR).clamp(Duration::from_micros(100), FAR);
         tokio::select! {
             biased;
@@ -207,27 +211,39 @@ impl Engine {
             Err(error) => (error.id(), Err(Error::internal(format!("a visit failed inside: {error}")))),
         };
         let work = self.leases.remove(&id);
-        if let Some(Work::Visit(_)) = work {
+        if let Some(Work::Visit(..)) = work {
             self.visits -= 1;
         }
         match (outcome, work) {
-            (Err(error), Some(Work::Visit(lease) | Work::Refusal(lease))) if !error.is_storage() => {
+            (Err(error), Some(work)) if !error.is_storage() => {
                 tracing::error!(%error, "visit given back");
-                self.give_back(lease).await
+                self.give_back(work).await
             }
             (outcome, _) => outcome,
         }
     }
 
-    async fn give_back(&self, lease: LeaseId) -> Result<(), Error> {
+    /// Gives the URL of a broken visit back, or ends it once its retries are spent: a handler that panics on one page
+    /// must not keep the crawl going for ever.
+    async fn give_back(&self, work: Work) -> Result<(), Error> {
+        let (lease, attempt) = match work {
+            Work::Visit(lease, attempt) => (lease, attempt),
+            Work::Refusal(lease) => (lease, 1),
+        };
         let now = self.shared.clock.now();
         let later = now.after(Duration::from_secs(5));
         let turn = comity_policy::Turn {
             ready: comity_policy::Ready { at: later, clock: Reason::RateBackoff },
             overlap: comity_policy::Overlap::AfterHead,
         };
-        let retry = Settlement::Retry { lease, pace: comity_policy::OriginPace::default(), turn, not_before: later };
-        self.shared.frontier.settle(vec![retry], now).await?;
+        let pace = comity_policy::OriginPace::default();
+        let settlement = if attempt > super::outcome::RETRIES {
+            self.shared.tally().failed(Reason::FetchCancelled);
+            Settlement::Failed { lease, pace, turn }
+        } else {
+            Settlement::Retry { lease, pace, turn, not_before: later }
+        };
+        self.shared.frontier.settle(vec![settlement], now).await?;
         Ok(())
     }
 
@@ -238,7 +254,8 @@ impl Engine {
     /// Publishes progress, ten times a second at most.
     async fn publish(&mut self) -> Result<(), Error> {
         let now = self.shared.clock.now();
-        let fresh = self.published.is_some_and(|at| now.since(at) < Duration::from_millis(100));
+        let fresh = self.published.is_some_and(|at| now.since(at) < PUBLISH_EVERY);
+        self.unpublished = fresh && !self.progress.is_closed();
         if self.progress.is_closed() || fresh {
             return Ok(());
         }
@@ -275,6 +292,9 @@ impl Engine {
         Ok(summary)
     }
 }
+
+/// Progress is published this often at most.
+const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 
 /// As good as never, and within what timers take.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);

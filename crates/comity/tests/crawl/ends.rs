@@ -118,3 +118,19 @@ async fn seeds_twice_and_links_in_many_spellings_are_fetched_once() {
     let summary = run(crawler(&net, &["http://a.test/", "http://a.test:80/"])).await;
     assert_eq!(summary.pages(), 2, "{:?}", requests(&observer));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_loses_its_page_after_the_retries_and_nothing_else() {
+    let (net, observer) = web([Site::new()
+        .name("a.test")
+        .page("/", Answer::page(["/bad", "/good"]))
+        .page("/bad", Answer::text("b"))
+        .page("/good", Answer::text("g"))]);
+    let builder = crawler(&net, &["http://a.test/"])
+        .on_page(|page| assert!(!page.url().as_str().ends_with("/bad"), "a fault of the handler's"));
+    let summary = run(builder).await;
+    assert_eq!(asked(&observer, "http://a.test/good"), 1);
+    assert_eq!(asked(&observer, "http://a.test/bad"), 3, "two retries");
+    assert_eq!((summary.pages(), summary.left), (2, 0));
+    assert_clean(&observer);
+}
