@@ -68,7 +68,7 @@ fn test_runner() -> Command {
     if step::answers("cargo-nextest", "--version") {
         command.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
     } else {
-        command.args(["test", "--workspace", "--all-targets", "--no-fail-fast"]);
+        command.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
     }
     command
 }
