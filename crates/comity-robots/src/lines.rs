@@ -86,7 +86,7 @@ fn two_words(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let (first, rest) = split_while(line, |byte| !is_blank(byte));
     let (_, second) = split_while(rest, is_blank);
     let only_two = !second.is_empty() && !second.iter().copied().any(is_blank);
-    only_two.then(|| (trim(first), second))
+    only_two.then(|| (trim(first), trim(second)))
 }
 
 /// The column of byte `offset` of `text`, counted in bytes from 1.
@@ -119,6 +119,7 @@ mod tests {
             (": b", None),
             ("disallow /a", Some(("disallow", "/a"))),
             ("disallow \t /a # c", Some(("disallow", "/a"))),
+            ("disallow \u{c}/a", Some(("disallow", "/a"))),
             ("disallow /a /b", None),
             ("disallow", None),
             ("disallow /a:b", Some(("disallow /a", "b"))),
