@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::bytes::{any, equals, is_blank, split_while, trim};
+use crate::bytes::{any, equals, is_blank, split_while, trim, trim_start};
 
 /// Bytes of a line that are kept: 2,083 × 8 − 1 (Google's parser; the browser limit of a URL, eightfold). The rest of an
 /// overlong line is dropped, the kept part is used.
@@ -73,10 +73,10 @@ pub(crate) struct KeyValue<'a> {
 
 /// Cuts the content of a line at its first `:`, or, without one, between exactly two words (Google's parser).
 pub(crate) fn key_value(content: &[u8]) -> Option<KeyValue<'_>> {
-    let content = trim(content);
+    let content = trim_start(content);
     let (key, value) = match memchr(b':', content).and_then(|colon| content.split_at_checked(colon)) {
         Some((key, [_, value @ ..])) => (trim(key), trim(value)),
-        _ => two_words(content)?,
+        _ => two_words(trim(content))?,
     };
     (!key.is_empty()).then_some(KeyValue { key, value })
 }
