@@ -51,6 +51,7 @@ fn verdicts(corpus: &Corpus, rounds: usize) {
     let texting = peers::TextingCached::new(corpus, &one);
     let contestants = vec![
         Contestant::new("comity-robots, standard", || standard.ask()),
+        Contestant::new("comity-robots, standard, with evidence", || standard.ask_why()),
         Contestant::new("comity-robots, google", || google.ask()),
         Contestant::new("robotxt", || robotxt.ask()),
         Contestant::new("texting_robots", || texting.ask()),

@@ -35,6 +35,7 @@ fn real_files(corpus: &Corpus, rounds: usize) {
     let many = Cached::new(corpus, &each, Dialect::Google);
     let contestants = vec![
         Contestant::new("comity-robots, standard", || standard.ask()),
+        Contestant::new("comity-robots, standard, with evidence", || standard.ask_why()),
         Contestant::new("comity-robots, google", || google.ask()),
         Contestant::new("the same, a set for each file and agent", || many.ask()),
     ];

@@ -1,6 +1,6 @@
 //! What comity does in a turn, and the ceiling.
 
-use comity_robots::{Dialect, Robots, RuleSet, request_target};
+use comity_robots::{Dialect, Evidence, Robots, RuleSet, request_target};
 
 use crate::corpus::{Asked, Corpus, Questions};
 use crate::rounds::Contestant;
@@ -56,6 +56,15 @@ impl Cached {
 
     pub(crate) fn ask(&self) -> u64 {
         self.answers().map(u64::from).sum()
+    }
+
+    /// The same with the rule that decided, its line and its group's.
+    pub(crate) fn ask_why(&self) -> u64 {
+        let lines = self.questions.iter().map(|(pair, target)| match self.sets[pair].evidence(target.as_bytes()) {
+            Evidence::Rule(rule) => u64::from(rule.line() ^ rule.group_line()),
+            _ => 1,
+        });
+        lines.sum()
     }
 
     /// Answers unlike Google's parser.
