@@ -67,7 +67,7 @@ fn verdicts(corpus: &Corpus, rounds: usize) {
     let title = format!("a cached verdict, {} rule sets, three questions each", each.pairs.len());
     report::times(&title, &race(contestants, rounds), corpus.questions.len());
     let one_shot = vec![
-        Contestant::new("comity-robots, check", || ours::one_shot(corpus)),
+        Contestant::new("comity-robots: parse and ask", || ours::one_shot(corpus)),
         Contestant::new("robotstxt", || peers::robotstxt_one_shot(corpus)),
     ];
     report::times("a verdict from the bytes of the file", &race(one_shot, rounds.min(3)), corpus.questions.len());
