@@ -204,12 +204,13 @@ impl Scheduler {
 
     fn waiting(&self, now: Instant) -> Vec<Waiting> {
         let waiting = self.due.waiting(now).filter_map(|index| self.origins.get(index as usize));
-        waiting.take(self.config.waiting_listed).map(|state| self.describe(state)).collect()
+        waiting.take(self.config.waiting_listed).map(|state| self.describe(state, now)).collect()
     }
 
-    fn describe(&self, state: &OriginState) -> Waiting {
-        let told = state.place.map(|place| place.at()).filter(|at| *at != Instant::NEVER && state.robots.is_none());
-        Waiting { origin: state.origin.clone(), why: state.why(&self.config), until: told, queued: state.waiting() }
+    fn describe(&self, state: &OriginState, now: Instant) -> Waiting {
+        let told = state.place.map(|place| place.at()).filter(|at| *at != Instant::NEVER && !state.awaits_robots(now));
+        let (origin, why) = (state.origin.clone(), state.why(&self.config, now));
+        Waiting { origin, why, until: told, queued: state.waiting() }
     }
 
     fn is_full(&self) -> bool {

@@ -20,7 +20,8 @@ pub(super) struct OriginState {
     pub(super) overdue: u32,
     pub(super) pace: OriginPace,
     pub(super) turn: Turn,
-    /// Its robots.txt is being fetched: until then at most.
+    /// Its robots.txt is being fetched: until then at most. This and the two below stay when they have passed: an
+    /// origin is due since the latest of them, and would overtake others if one were forgotten.
     pub(super) robots: Option<Instant>,
     /// What the judge, or the end of a robots.txt fetch, said.
     pub(super) hold: Option<Held>,
@@ -81,9 +82,9 @@ impl OriginState {
         Some(self.waits_for_retry(config).map_or(told, |retry| told.max(retry)))
     }
 
-    /// What it waits for: the latest of everything that holds it.
-    pub(super) fn why(&self, config: &SchedulerConfig) -> Why {
-        if self.robots.is_some() {
+    /// What it waits for at `now`: the latest of everything that holds it.
+    pub(super) fn why(&self, config: &SchedulerConfig, now: Instant) -> Why {
+        if self.awaits_robots(now) {
             return Why::AwaitingRobots;
         }
         let retry = self.waits_for_retry(config).map(|until| Held { until, reason: Reason::RateBackoff });
@@ -101,11 +102,9 @@ impl OriginState {
         self.turn = Turn { ready, overlap: turn.overlap };
     }
 
-    /// Forgets holds that have passed.
-    pub(super) fn wake(&mut self, now: Instant) {
-        self.robots = self.robots.filter(|until| *until > now);
-        self.hold = self.hold.filter(|held| held.until > now);
-        self.park = self.park.filter(|held| held.until > now);
+    /// True while its robots.txt is being fetched.
+    pub(super) fn awaits_robots(&self, now: Instant) -> bool {
+        self.robots.is_some_and(|until| until > now)
     }
 
     /// URLs that wait, those under leases not counted.

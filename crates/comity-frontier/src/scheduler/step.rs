@@ -103,7 +103,6 @@ impl Scheduler {
         let room = u64::from(self.config.resident).saturating_sub(self.ready);
         let most = self.config.resident_per_origin.max(1);
         let Some(state) = self.origins.get_mut(index as usize) else { return Step::Idle };
-        state.wake(now);
         if let Some(retry) = state.deferred.first().copied().filter(|retry| retry.0 <= now) {
             state.deferred.remove(&retry);
             state.overdue += 1;
