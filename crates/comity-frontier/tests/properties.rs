@@ -456,3 +456,35 @@ fn a_park_that_has_passed_does_not_let_its_origin_overtake() {
     }
     pair.drain();
 }
+
+/// Found by a new history: a snooze told the turn before it freed the place, so the origin was not eligible in between
+/// and went behind one that had waited less.
+#[test]
+fn a_snooze_does_not_cost_an_origin_its_place() {
+    let config = SchedulerConfig {
+        per_origin: 2,
+        deferred_per_origin: 1,
+        resident_per_origin: 1,
+        resident: 0,
+        lease_life: ms(1000),
+        robots_patience: ms(3000),
+        ..SchedulerConfig::default()
+    };
+    let mut pair = Pair::new(config);
+    let offer = |origin, count| Event::Offer { origin, count, priority: 0, private: false };
+    for event in [
+        Event::RobotsReady { origin: 1, turn: Told::Free },
+        Event::RobotsReady { origin: 2, turn: Told::After(230) },
+        offer(1, 2),
+        offer(2, 1),
+        Event::Wait { millis: 64 },
+        Event::Lease { n: 1 },
+        Event::Wait { millis: 166 },
+        Event::Snooze { which: 0, turn: Told::After(0), wait: 0 },
+        Event::RobotsReady { origin: 1, turn: Told::Free },
+        Event::Lease { n: 1 },
+    ] {
+        pair.play(event);
+    }
+    pair.drain();
+}

@@ -79,6 +79,8 @@ impl Scheduler {
         Some(Expired { origin, priority, sequence, record: failed.then_some(queued) })
     }
 
+    /// The place is freed first and the turn told then: told while the head still counts as outstanding, the origin
+    /// would not be eligible for a moment, and lose its place among those that are due.
     fn settle_held(&mut self, held: Held, settlement: &Settlement) {
         let index = held.spot.origin;
         match settlement {
@@ -88,14 +90,14 @@ impl Scheduler {
             }
             Settlement::Refused { .. } => self.vacate(&held),
             Settlement::Retry { pace, turn, not_before, .. } => {
-                self.tell(index, *pace, *turn);
                 let defer = Some(*not_before).filter(|at| *at > self.latest);
                 self.give_back(held, 1, defer);
+                self.tell(index, *pace, *turn);
             }
             Settlement::Snooze { pace, turn, until, reason, .. } => {
+                self.give_back(held, 0, None);
                 self.tell(index, *pace, *turn);
                 self.tell(index, *pace, turn_at(*turn, *until, *reason));
-                self.give_back(held, 0, None);
             }
         }
     }
