@@ -158,14 +158,14 @@ impl Archive {
 
     fn robots_record(&self, event: &Fetched) -> Option<String> {
         match &event.errand {
-            Errand::Judged(decision) => self.robots.find(event.capture.url.origin(), decision.robots.digest),
+            Errand::Judged(decision) => self.robots.find(event.capture.url.origin(), decision.robots.digest()),
             Errand::Robots { .. } => None,
         }
     }
 
     fn refusal_robots(&self, event: &NotFetched) -> Option<String> {
         match (&event.basis, &event.target) {
-            (Basis::Decision(decision), Target::Url(url)) => self.robots.find(url.origin(), decision.robots.digest),
+            (Basis::Decision(decision), Target::Url(url)) => self.robots.find(url.origin(), decision.robots.digest()),
             _ => None,
         }
     }

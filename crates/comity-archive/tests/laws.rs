@@ -267,7 +267,7 @@ fn a_site_cannot_make_records_grow_without_end() {
     let mut robots = robots_evidence();
     robots.group = vec!["x".repeat(9000); 256];
     let decision = Decision {
-        robots,
+        robots: robots.into(),
         preferences: Preferences::combine(&statements),
         ..(*decision(Reason::SignalTdm, "allow", "/")).clone()
     };

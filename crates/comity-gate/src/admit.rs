@@ -35,7 +35,10 @@ impl Gate {
         match self.take_turn(&origin, candidates).await {
             Err(ready) => Admission::Wait(turn(ready)),
             Ok(slot) => match Permit::new(allowance, slot) {
-                Ok(permit) => Admission::Permit(permit),
+                Ok(permit) => {
+                    self.refresh_ahead(&(origin, Vantage::Direct));
+                    Admission::Permit(permit)
+                }
                 // Both were made for the allowance's own origin two lines above; if not, nothing was charged.
                 Err(wrong) => {
                     tracing::error!(%wrong, "slot and allowance disagree");

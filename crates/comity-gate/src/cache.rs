@@ -1,4 +1,4 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use comity_policy::{Hold, Judgement, Reason, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage, WallTime};
@@ -23,20 +23,15 @@ pub struct RobotsNews {
 #[derive(Debug)]
 pub(crate) struct RobotsCache {
     entries: Cache<RobotsKey, Arc<Entry>>,
-    policy: RobotsPolicy,
+    policy: Arc<RobotsPolicy>,
 }
 
-/// One origin's entry.
+/// One origin's entry: never changed, only replaced.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
     life: RobotsLife,
     /// The name does not exist, or no address may be connected to: nothing is asked until then.
-    barred: Option<Barred>,
+    barred: Option<Box<Barred>>,
 }
 
 /// Why an origin cannot be connected to at all.
@@ -47,7 +42,7 @@ pub(crate) struct Barred {
 }
 
 impl RobotsCache {
-    pub(crate) fn new(policy: RobotsPolicy, most_bytes: u64) -> Self {
+    pub(crate) fn new(policy: Arc<RobotsPolicy>, most_bytes: u64) -> Self {
         let entries = Cache::builder()
             .weigher(|_: &RobotsKey, entry: &Arc<Entry>| entry.weight())
             .max_capacity(most_bytes)
@@ -70,46 +65,50 @@ impl RobotsCache {
                 #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where lives begin")]
                 RobotsLife::new(key.0.clone(), self.policy.clone())
             },
-            |entry| entry.lock().life.clone(),
+            |entry| entry.life.clone(),
         )
     }
 
     /// The delay that robots.txt of one origin asks for.
     pub(crate) fn asked_delay(&self, key: &RobotsKey) -> Option<Duration> {
-        self.entries.get(key).and_then(|entry| entry.lock().life.asked_delay())
+        self.entries.get(key).and_then(|entry| entry.life.asked_delay())
+    }
+
+    /// True when nothing is held in memory for `key`: it may still be remembered elsewhere.
+    pub(crate) fn is_unknown(&self, key: &RobotsKey) -> bool {
+        !self.entries.contains_key(key)
+    }
+
+    /// True when the copy is worth asking anew ahead of its end.
+    pub(crate) fn is_worth_refreshing(&self, key: &RobotsKey, now: WallTime) -> bool {
+        self.entries.get(key).is_some_and(|entry| entry.barred.is_none() && entry.life.is_worth_refreshing(now))
     }
 
     /// True when robots.txt has to be asked: unknown, at the end of its life, or the next try has come.
     pub(crate) fn is_due(&self, key: &RobotsKey, now: WallTime) -> bool {
         self.entries.get(key).is_none_or(|entry| {
-            let state = entry.lock();
-            state.barred.as_ref().map_or_else(|| state.life.is_due(now), |barred| barred.until <= now)
+            entry.barred.as_ref().map_or_else(|| entry.life.is_due(now), |barred| barred.until <= now)
         })
     }
 
     /// Puts a life back after an event; the entry is weighed anew.
     pub(crate) fn store(&self, key: RobotsKey, life: RobotsLife, barred: Option<Barred>) {
-        self.entries.insert(key, Arc::new(Entry { state: Mutex::new(State { life, barred }) }));
+        self.entries.insert(key, Arc::new(Entry { life, barred: barred.map(Box::new) }));
     }
 }
 
 impl Entry {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn judge(&self, url: &CrawlUrl, terms: &Terms, now: WallTime) -> Judgement {
-        let state = self.lock();
-        match &state.barred {
+        match &self.barred {
             Some(barred) if barred.until > now => Judgement::Refuse(Refusal::before_robots(barred.reason, now)),
             Some(_) => Judgement::NeedsRobots(url.origin().clone()),
-            None => comity_policy::judge(url, &state.life, terms, now),
+            None => comity_policy::judge(url, &self.life, terms, now),
         }
     }
 
     fn weight(&self) -> u32 {
         /// Key, entry and bookkeeping of the cache.
         const FIXED: usize = 256;
-        u32::try_from(self.lock().life.heap_bytes() + FIXED).unwrap_or(u32::MAX)
+        u32::try_from(self.life.heap_bytes() + FIXED).unwrap_or(u32::MAX)
     }
 }

@@ -3,14 +3,14 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use comity_fetch::Refused;
-use comity_policy::{Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, Slot, Vantage};
+use comity_fetch::{Refused, Request};
+use comity_policy::{Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Vantage};
 use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
 
 use crate::cache::{Barred, RobotsKey};
 use crate::gate::{Gate, Inner};
-use crate::reading::{FileSink, Hop, read_hop};
+use crate::reading::{Asked, FileSink, Hop, KeptFile, Reading, read_hop};
 use crate::{RobotsNews, RobotsVisit};
 
 /// A robots.txt fetch under way: whoever wants the result waits on the same channel.
@@ -40,7 +40,7 @@ impl Gate {
     /// gate's own: a caller that stops waiting neither kills nor restarts it (invariant 7).
     pub async fn robots(&self, origin: &Origin) -> RobotsNews {
         let key = (origin.clone(), Vantage::Direct);
-        let Some(mut news) = self.join(&key) else { return self.news(origin, None) };
+        let Some(mut news) = self.join(&key, When::Due) else { return self.news(origin, None) };
         loop {
             if let Some(found) = news.borrow_and_update().clone() {
                 return found;
@@ -61,12 +61,12 @@ impl Gate {
     }
 
     /// The channel of the flight for `key`, started now unless one is under way; `None` when none is due.
-    fn join(&self, key: &RobotsKey) -> Option<watch::Receiver<Option<RobotsNews>>> {
+    fn join(&self, key: &RobotsKey, when: When) -> Option<watch::Receiver<Option<RobotsNews>>> {
         let mut flights = self.flights();
         if let Some(flight) = flights.get(key).filter(|flight| !flight.task.is_finished()) {
             return Some(flight.news.clone());
         }
-        if !self.inner.cache.is_due(key, self.inner.clock.wall()) {
+        if when == When::Due && !self.inner.cache.is_due(key, self.inner.clock.wall()) {
             return None;
         }
         let (sender, news) = watch::channel(None);
@@ -86,30 +86,62 @@ impl Gate {
 
 /// The task of one flight.
 async fn fly(gate: Gate, key: RobotsKey, sender: watch::Sender<Option<RobotsNews>>) {
-    let landing = gate.chase(&key.0).await;
-    let inner: &Inner = &gate.inner;
-    let now = inner.clock.wall();
-    let mut life = inner.cache.life(&key);
-    let mut hold = None;
-    match landing {
-        Landing::Event(event) => {
-            life.apply(event, now, &*inner.random);
-            inner.pacer.set_crawl_delay(&key.0, life.asked_delay());
-            inner.cache.store(key.clone(), life, None);
-        }
-        Landing::Barred(refused) => {
-            tracing::info!(origin = %key.0, reason = %refused.reason, detail = %refused.detail, "origin cannot be asked");
-            let until = now.after(BARRED_FOR);
-            inner.cache.store(key.clone(), life, Some(Barred { reason: refused.reason, until }));
-        }
-        Landing::Later(ready) => {
-            let wait = ready.at.since(inner.clock.now());
-            hold = Some(Hold { reason: ready.clock, wait: Some(wait) });
-        }
-    }
+    let hold = gate.learn(&key).await;
     gate.flights().remove(&key);
     let news = gate.news(&key.0, hold);
     drop(sender.send(Some(news)));
+}
+
+impl Gate {
+    /// Recalls or fetches what robots.txt of `key` says, and puts it in force.
+    async fn learn(&self, key: &RobotsKey) -> Option<Hold> {
+        let inner: &Inner = &self.inner;
+        if inner.cache.is_unknown(key) && self.recall(key).await {
+            return None;
+        }
+        let mut life = inner.cache.life(key);
+        let (landing, file) = self.chase(&life).await;
+        let now = inner.clock.wall();
+        match landing {
+            Landing::Event(event) => {
+                life.apply(event, now, &*inner.random);
+                self.remember(key, &life, file).await;
+                self.put_in_force(key, life);
+            }
+            Landing::Barred(refused) => {
+                tracing::info!(origin = %key.0, reason = %refused.reason, detail = %refused.detail, "origin cannot be asked");
+                let until = now.after(BARRED_FOR);
+                inner.cache.store(key.clone(), life, Some(Barred { reason: refused.reason, until }));
+            }
+            Landing::Later(ready) => {
+                let wait = ready.at.since(inner.clock.now());
+                return Some(Hold { reason: ready.clock, wait: Some(wait) });
+            }
+        }
+        None
+    }
+
+    /// From here on the origin is judged and paced by this life.
+    pub(crate) fn put_in_force(&self, key: &RobotsKey, life: RobotsLife) {
+        self.inner.pacer.set_crawl_delay(&key.0, life.asked_delay());
+        self.inner.cache.store(key.clone(), life, None);
+    }
+
+    /// Asks ahead of the end of a life, without anybody waiting for it.
+    pub(crate) fn refresh_ahead(&self, key: &RobotsKey) {
+        if self.inner.cache.is_worth_refreshing(key, self.inner.clock.wall()) {
+            drop(self.join(key, When::Ahead));
+        }
+    }
+}
+
+/// When a flight is worth starting.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Only when the life is over or the next try has come.
+    Due,
+    /// Also before.
+    Ahead,
 }
 
 /// A refused address or a missing name is looked at again after this (our choice: as long as a robots retry at most).
@@ -117,46 +149,52 @@ const BARRED_FOR: Duration = Duration::from_secs(3600);
 
 impl Gate {
     /// Follows the chain from `/robots.txt` over at most five redirects, each hop with a turn of its own.
-    async fn chase(&self, origin: &Origin) -> Landing {
+    async fn chase(&self, life: &RobotsLife) -> (Landing, Option<KeptFile>) {
+        let origin = life.origin();
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where chains begin")]
         let mut chain = RobotsChain::new(origin);
         loop {
-            let (target, status) = match self.ask(&chain).await {
-                Ok(Hop::Event(event)) => return Landing::Event(event),
-                Ok(Hop::Redirect { target, status }) => (target, status),
-                Err(landing) => return landing,
+            let (target, status) = match self.ask(&chain, life).await {
+                Ok(Reading { hop: Hop::Event(event), file }) => return (Landing::Event(event), file),
+                Ok(Reading { hop: Hop::Redirect { target, status }, .. }) => (target, status),
+                Err(landing) => return (landing, None),
             };
             if let Err(end) = chain.follow(target) {
                 tracing::info!(%origin, %end, "robots.txt counts as absent");
-                return Landing::Event(RobotsEvent::RedirectLimit { status });
+                return (Landing::Event(RobotsEvent::RedirectLimit { status }), None);
             }
         }
     }
 
     /// One hop: addresses, turn, permit, fetch, record.
-    async fn ask(&self, chain: &RobotsChain) -> Result<Hop, Landing> {
-        let url = chain.next_url().clone();
+    async fn ask(&self, chain: &RobotsChain, life: &RobotsLife) -> Result<Reading, Landing> {
         let slot = self.turn_for_robots(chain).await?;
         let permit = Permit::for_robots(chain, slot).map_err(|wrong| {
             tracing::error!(%wrong, "slot and chain disagree");
             Landing::Event(unreachable(Reason::PermitStale))
         })?;
+        let request = conditional(chain, life);
         let mut sink = FileSink::default();
-        let fetched = self.inner.fetcher.fetch(permit, &mut sink).await;
+        let fetched = self.inner.fetcher.fetch_with(permit, &request, &mut sink).await;
         if let Some(receipt) = fetched.receipt {
             // The origin's turn goes to the frontier with the news of this flight.
             let _paced = self.settle(receipt, fetched.outcome);
         }
-        let wall = self.inner.clock.wall();
-        let reading = read_hop(&url, &fetched.capture, sink, &self.inner.robots, &self.inner.token_lists, wall);
+        let asked = Asked {
+            origin: chain.origin(),
+            conditional: request != Request::default(),
+            policy: &self.inner.robots,
+            token_lists: &self.inner.token_lists,
+        };
+        let reading = read_hop(&asked, &fetched.capture, sink, self.inner.clock.wall());
         let visit = RobotsVisit {
             for_origin: chain.origin().clone(),
             hop: chain.hops(),
             capture: fetched.capture,
-            file: reading.file,
+            file: reading.file.clone(),
         };
         self.inner.recorder.robots_visit(visit).await;
-        Ok(reading.hop)
+        Ok(reading)
     }
 
     /// Waits for the turn of the chain's next URL, or tells that it is far ahead.
@@ -221,6 +259,17 @@ impl Gate {
         }
         Ok(candidates)
     }
+}
+
+/// The validators of the copy at hand, at the URL that it came from and nowhere else on the chain.
+fn conditional(chain: &RobotsChain, life: &RobotsLife) -> Request {
+    let Some((at, validators)) = life.validators() else { return Request::default() };
+    let here = at.map_or_else(|| *chain.next_url() == life.origin().robots_url(), |at| at == chain.next_url());
+    if !here {
+        return Request::default();
+    }
+    let own = |text: &Option<Box<str>>| text.as_deref().map(ToOwned::to_owned);
+    Request { if_none_match: own(&validators.etag), if_modified_since: own(&validators.last_modified) }
 }
 
 const fn unreachable(cause: Reason) -> RobotsEvent {

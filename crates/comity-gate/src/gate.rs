@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use crate::cache::{RobotsCache, RobotsKey};
 use crate::flight::Flight;
 use crate::rates::Rates;
-use crate::{NoRecorder, Rate, Recorder};
+use crate::{NoRecorder, Rate, Recorder, StateDir};
 
 /// The settings of a gate.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct GateConfig {
     pub max_rate_domain: Option<Rate>,
     /// Bytes of compiled robots rules held at most. Default 64 MiB.
     pub robots_cache_bytes: u64,
+    /// What outlives the process; by default nothing does, and a life that the cache lets go is asked for anew.
+    pub state: Option<Arc<StateDir>>,
     /// Where robots.txt exchanges are recorded; nowhere by default.
     pub recorder: Arc<dyn Recorder>,
 }
@@ -46,6 +48,7 @@ impl GateConfig {
             max_rate: None,
             max_rate_domain: None,
             robots_cache_bytes: 64 << 20,
+            state: None,
             recorder: Arc::new(NoRecorder),
         }
     }
@@ -65,11 +68,12 @@ pub(crate) struct Inner {
     pub(crate) pacer: Pacer,
     pub(crate) terms: Terms,
     pub(crate) token_lists: Vec<Vec<String>>,
-    pub(crate) robots: RobotsPolicy,
+    pub(crate) robots: Arc<RobotsPolicy>,
     pub(crate) cache: RobotsCache,
     pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
     pub(crate) places: Arc<Semaphore>,
     pub(crate) rates: Rates,
+    pub(crate) state: Option<Arc<StateDir>>,
     pub(crate) recorder: Arc<dyn Recorder>,
     /// When the resolver last answered for a name, in microseconds of the clock; 0 = never.
     pub(crate) resolved: AtomicU64,
@@ -85,15 +89,17 @@ impl Gate {
         let total = usize::try_from(config.politeness.total.max(1)).unwrap_or(usize::MAX);
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one owner of the pacer")]
         let pacer = Pacer::new(config.politeness, random.clone());
+        let robots = Arc::new(config.robots);
         let inner = Inner {
             pacer,
             terms,
             token_lists: vec![tokens],
-            cache: RobotsCache::new(config.robots.clone(), config.robots_cache_bytes),
-            robots: config.robots,
+            cache: RobotsCache::new(robots.clone(), config.robots_cache_bytes),
+            robots,
             flights: Mutex::default(),
             places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
             rates: Rates::new(config.max_rate, config.max_rate_domain, clock.clone()),
+            state: config.state,
             recorder: config.recorder,
             resolved: AtomicU64::new(0),
             fetcher,
@@ -108,7 +114,9 @@ impl Gate {
     pub fn settle(&self, receipt: Receipt, outcome: Outcome) -> (OriginPace, Turn) {
         let now = self.inner.clock.now();
         let origin = receipt.url().origin().clone();
+        let before = self.inner.pacer.pace(&origin, now);
         let pace = self.inner.pacer.settle(receipt, outcome, now);
+        self.remember_pace(&origin, before, pace);
         (pace, self.inner.pacer.turn(&origin, now))
     }
 

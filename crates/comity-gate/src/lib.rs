@@ -35,9 +35,12 @@ mod gate;
 mod rates;
 mod reading;
 mod recorder;
+mod remember;
+mod state;
 
 pub use admit::Admission;
 pub use cache::RobotsNews;
 pub use gate::{Gate, GateConfig};
 pub use rates::{ParseRateError, Rate};
-pub use recorder::{NoRecorder, Recorder, RobotsVisit};
+pub use recorder::{NoRecorder, RecalledRobots, Recorder, RobotsVisit};
+pub use state::{StateDir, StateError};

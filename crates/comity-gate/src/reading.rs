@@ -2,9 +2,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_fetch::{ResponseHead, Sink, Want};
-use comity_policy::{Capture, Digest, Reason, RobotsCopy, RobotsEvent, RobotsPolicy, WallTime, parse_retry_after};
-use comity_robots::{MAX_BYTES, Robots};
-use comity_url::CrawlUrl;
+use comity_policy::{
+    Capture, Digest, Reason, RobotsCopy, RobotsEvent, RobotsPolicy, Validators, WallTime, parse_retry_after,
+};
+use comity_robots::{MAX_BYTES, RuleSet};
+use comity_url::{CrawlUrl, Origin};
 use sha2::{Digest as _, Sha256};
 
 /// What one hop of a robots.txt chain means.
@@ -18,8 +20,11 @@ pub(crate) enum Hop {
 /// A hop, and the file if this was it.
 pub(crate) struct Reading {
     pub(crate) hop: Hop,
-    pub(crate) file: Option<(Digest, Bytes)>,
+    pub(crate) file: Option<KeptFile>,
 }
+
+/// The decoded bytes that are parsed, and their SHA-256.
+pub(crate) type KeptFile = (Digest, Bytes);
 
 /// Keeps the first 512,000 decoded bytes, which are parsed, and counts the rest.
 #[derive(Debug, Default)]
@@ -40,23 +45,29 @@ impl Sink for FileSink {
     }
 }
 
+/// How one hop was asked, and how answers are read.
+pub(crate) struct Asked<'a> {
+    /// The origin whose rules are fetched.
+    pub(crate) origin: &'a Origin,
+    /// Whether validators were sent: only then does a 304 say that the copy holds.
+    pub(crate) conditional: bool,
+    pub(crate) policy: &'a RobotsPolicy,
+    pub(crate) token_lists: &'a [Vec<String>],
+}
+
 /// Reads one answer (robots semantics §2.1): redirects, absence, rules, or failure; never failure as permission.
-pub(crate) fn read_hop(
-    url: &CrawlUrl,
-    capture: &Capture,
-    sink: FileSink,
-    policy: &RobotsPolicy,
-    token_lists: &[Vec<String>],
-    now: WallTime,
-) -> Reading {
+pub(crate) fn read_hop(asked: &Asked<'_>, capture: &Capture, sink: FileSink, now: WallTime) -> Reading {
     let Some(status) = capture.status else {
         return Reading::event(failure(capture, None, now));
     };
     match status {
-        301 | 302 | 303 | 307 | 308 => Reading { hop: redirect(url, capture, status), file: None },
+        301 | 302 | 303 | 307 | 308 => Reading { hop: redirect(&capture.url, capture, status), file: None },
+        304 if asked.conditional => Reading::event(RobotsEvent::NotModified { max_age: max_age(capture) }),
+        // Nobody asked whether it changed: an answer without a file and without its absence says nothing.
+        304 => Reading::event(failure(capture, Some(status), now)),
         300..=399 => Reading::event(RobotsEvent::RedirectLimit { status }),
         200..=299 if status != 206 && sink.is_whole_enough(capture) => {
-            let (copy, file) = compile(url, sink, policy, token_lists);
+            let (copy, file) = compile(asked, capture, sink);
             let event = RobotsEvent::Parsed { status, copy, max_age: max_age(capture) };
             Reading { hop: Hop::Event(event), file: Some(file) }
         }
@@ -86,21 +97,33 @@ fn redirect(url: &CrawlUrl, capture: &Capture, status: u16) -> Hop {
     }
 }
 
-fn compile(
-    url: &CrawlUrl,
-    sink: FileSink,
-    policy: &RobotsPolicy,
-    token_lists: &[Vec<String>],
-) -> (RobotsCopy, (Digest, Bytes)) {
+fn compile(asked: &Asked<'_>, capture: &Capture, sink: FileSink) -> (RobotsCopy, KeptFile) {
     let digest = Digest::from_bytes(Sha256::digest(&sink.kept).into());
-    let robots = Robots::parse(&sink.kept);
-    let rules = token_lists
-        .iter()
-        .map(|tokens| robots.rules(&tokens.iter().map(String::as_str).collect::<Vec<_>>(), policy.dialect))
-        .collect();
-    let copy =
-        RobotsCopy { digest, bytes: sink.seen, truncated: sink.seen > MAX_BYTES as u64, final_url: url.clone(), rules };
+    let copy = RobotsCopy {
+        digest,
+        bytes: sink.seen,
+        truncated: sink.seen > MAX_BYTES as u64,
+        final_url: Some(capture.url.clone()).filter(|url| *url != asked.origin.robots_url()),
+        validators: validators(capture).map(Box::new),
+        rules: rules(&sink.kept, asked.policy, asked.token_lists),
+    };
     (copy, (digest, Bytes::from(sink.kept)))
+}
+
+/// Compiles the kept bytes for every token list.
+pub(crate) fn rules(bytes: &[u8], policy: &RobotsPolicy, token_lists: &[Vec<String>]) -> Box<[RuleSet]> {
+    let tokens = token_lists.iter().map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
+    tokens.map(|tokens| RuleSet::parse(bytes, &tokens, policy.dialect)).collect()
+}
+
+/// The validators that the answer offers, as far as they are of sane length.
+fn validators(capture: &Capture) -> Option<Validators> {
+    /// Longer than any server's; what is longer is not kept and costs a full answer.
+    const LONGEST: usize = 512;
+    let field = |name| capture.field(name).map(str::trim).filter(|v| !v.is_empty() && v.len() <= LONGEST);
+    let found =
+        Validators { etag: field("etag").map(Into::into), last_modified: field("last-modified").map(Into::into) };
+    (found != Validators::default()).then_some(found)
 }
 
 fn failure(capture: &Capture, status: Option<u16>, now: WallTime) -> RobotsEvent {

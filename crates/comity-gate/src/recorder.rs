@@ -2,7 +2,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use comity_fetch::BoxFuture;
-use comity_policy::{Capture, Digest};
+use comity_policy::{Capture, Digest, WallTime};
 use comity_url::Origin;
 
 /// One exchange of a robots.txt fetch: the file itself or a redirect on the way to it.
@@ -18,10 +18,26 @@ pub struct RobotsVisit {
     pub file: Option<(Digest, Bytes)>,
 }
 
+/// A robots.txt that is not asked for because an earlier process received it within its life.
+#[derive(Clone, Debug)]
+pub struct RecalledRobots {
+    /// The origin whose rules it holds.
+    pub for_origin: Origin,
+    /// When it was received.
+    pub fetched: WallTime,
+    /// HTTP status of the answer then.
+    pub status: u16,
+    /// The decoded bytes that are parsed and their SHA-256; `None` when the answer was that there is none.
+    pub file: Option<(Digest, Bytes)>,
+}
+
 /// Where robots.txt exchanges are recorded. Awaited before the rules come into force: what decides is on record first.
 pub trait Recorder: Send + Sync + fmt::Debug {
     /// Records one exchange.
     fn robots_visit(&self, visit: RobotsVisit) -> BoxFuture<'_, ()>;
+
+    /// Keeps a copy that decisions will rest on although it was received by an earlier process.
+    fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()>;
 }
 
 /// Records nothing: for users who keep no archive.
@@ -30,6 +46,10 @@ pub struct NoRecorder;
 
 impl Recorder for NoRecorder {
     fn robots_visit(&self, _visit: RobotsVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    fn robots_recalled(&self, _recalled: RecalledRobots) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 }

@@ -32,8 +32,9 @@
 //! |---|---|
 //! | `clock`, `random` | [`Clock`], [`Instant`], [`WallTime`], [`Random`]: what is passed in |
 //! | `reason` | [`Reason`]: one vocabulary of outcomes |
-//! | `robots_life` | [`RobotsLife`]: the states of one origin's robots.txt |
-//! | `judge` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
+//! | `robots_event`, `robots_life` | [`RobotsEvent`], [`RobotsLife`]: the states of one origin's robots.txt |
+//! | `life_memory`, `pace_memory` | [`LifeMemory`], [`PaceMemory`]: lives and paces over restarts |
+//! | `judge`, `decision` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
 //! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
 //! | `permit`, `chain` | [`Permit`], [`Exchange`], [`Receipt`], [`RobotsChain`]: the life of a request |
 //! | `capture` | [`Capture`]: what was sent and received |
@@ -42,35 +43,41 @@
 mod capture;
 mod chain;
 mod clock;
+mod decision;
 mod digest;
 mod identity;
 mod judge;
+mod life_memory;
 mod net;
 mod pace;
+mod pace_memory;
 mod pacer;
 mod permit;
 mod politeness;
 mod random;
 mod reason;
 mod retry_after;
+mod robots_event;
 mod robots_life;
 mod slot;
 
 pub use capture::{Capture, Protocol, Spool, Timings, TlsFacts, Truncation, Vantage};
 pub use chain::{ChainEnd, RobotsChain};
 pub use clock::{Clock, Instant, WallTime};
+pub use decision::{Decision, RobotsBasis, RobotsEvidence, RobotsState, RuleEvidence};
 pub use digest::{Digest, DigestError};
 pub use identity::{Identity, IdentityError};
-pub use judge::{
-    Allowance, Decision, Hold, Judge, Judgement, Refusal, RobotsEvidence, RobotsState, RuleEvidence, Terms, judge,
-};
+pub use judge::{Allowance, Hold, Judge, Judgement, Refusal, Terms, judge};
+pub use life_memory::{KnownMemory, LifeMemory, Remembered};
 pub use net::{Network, NetworkError};
 pub use pace::{AddressPace, ClockReading, OriginPace, Outcome, Ready};
+pub use pace_memory::PaceMemory;
 pub use pacer::{Overlap, Pacer, Turn};
 pub use permit::{Errand, Exchange, Permit, Receipt, StalePermit, WrongOrigin};
 pub use politeness::{Adaptive, AddressLimits, Politeness};
 pub use random::{Random, SeededRandom};
 pub use reason::Reason;
 pub use retry_after::{parse_http_date, parse_retry_after};
-pub use robots_life::{Failing, OnUnreachable, RobotsCopy, RobotsEvent, RobotsLife, RobotsPolicy, Standing};
+pub use robots_event::{OnUnreachable, RobotsCopy, RobotsEvent, RobotsPolicy, Validators};
+pub use robots_life::{Failing, RobotsLife, Standing};
 pub use slot::Slot;

@@ -9,24 +9,24 @@ use crate::{Adaptive, Instant, Politeness, Random, Reason};
 /// adaptive delay, back-off (with parks).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OriginPace {
-    last_head: u64,
-    backoff_until: u64,
-    parked_until: u64,
-    backoff_since: u64,
-    crawl_delay_ms: u32,
-    floor_ms: u32,
-    latency_us: u32,
-    jitter_permille: u16,
-    failures: u16,
-    park: Option<Park>,
-    seen: bool,
+    pub(crate) last_head: u64,
+    pub(crate) backoff_until: u64,
+    pub(crate) parked_until: u64,
+    pub(crate) backoff_since: u64,
+    pub(crate) crawl_delay_ms: u32,
+    pub(crate) floor_ms: u32,
+    pub(crate) latency_us: u32,
+    pub(crate) jitter_permille: u16,
+    pub(crate) failures: u16,
+    pub(crate) park: Option<Park>,
+    pub(crate) seen: bool,
 }
 
 const _: () = assert!(size_of::<OriginPace>() <= 64, "OriginPace is stored once per origin: 64 bytes at most");
 
 /// Why an origin is parked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Park {
+pub(crate) enum Park {
     RetryAfter,
     CrawlDelay,
 }

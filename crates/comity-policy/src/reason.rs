@@ -94,6 +94,12 @@ reasons! {
 }
 
 impl Reason {
+    /// The reason with this stable code.
+    #[must_use]
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|reason| reason.code() == code)
+    }
+
     /// True when the URL was let through.
     #[must_use]
     pub const fn is_ok(self) -> bool {

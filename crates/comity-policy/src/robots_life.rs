@@ -1,83 +1,13 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use comity_robots::RuleSet;
-use comity_url::{CrawlUrl, Origin};
+use comity_url::Origin;
 
-use crate::{Digest, Random, Reason, RobotsState, WallTime};
-
-/// Whose reading of "unreachable" holds (design §6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnUnreachable {
-    /// Disallow all for 30 days, then the last good copy, or nothing while the site answers (RFC 9309 §2.3.1.4).
-    #[default]
-    Rfc9309,
-    /// Disallow all for 12 hours, then the last good copy up to 30 days, then as without one (Google robots spec).
-    Google,
-}
-
-/// How robots.txt answers are read: the `[robots]` section, resolved.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RobotsPolicy {
-    /// The dialect of the matcher.
-    pub dialect: comity_robots::Dialect,
-    /// Whose reading of "unreachable" holds.
-    pub on_unreachable: OnUnreachable,
-    /// 4xx statuses that mean "disallow all" instead of "no rules"; 429 always counts as unreachable.
-    pub strict_4xx: Vec<u16>,
-}
-
-/// A robots.txt as it was received: its compiled rules and what a record needs to name it.
-#[derive(Clone, Debug)]
-pub struct RobotsCopy {
-    /// SHA-256 of the decoded bytes, as far as they were read.
-    pub digest: Digest,
-    /// Decoded bytes read, at most 512,000 parsed.
-    pub bytes: u64,
-    /// True when the file was longer than what is parsed.
-    pub truncated: bool,
-    /// Where the chain of redirects ended.
-    pub final_url: CrawlUrl,
-    /// Rules per token list, in the order of the lists; the strictest answer wins.
-    pub rules: Vec<RuleSet>,
-}
-
-/// How one fetch of robots.txt ended.
-#[derive(Clone, Debug)]
-pub enum RobotsEvent {
-    /// 2xx with a whole body (empty counts).
-    Parsed {
-        /// HTTP status of the final answer.
-        status: u16,
-        /// The file.
-        copy: RobotsCopy,
-        /// `max-age` less `Age`, if the answer said so.
-        max_age: Option<Duration>,
-    },
-    /// 304 to a conditional request: the copy lives on.
-    NotModified {
-        /// `max-age` less `Age`, if the answer said so.
-        max_age: Option<Duration>,
-    },
-    /// 4xx other than 429: no rules, or disallow all where the operator is strict.
-    Absent {
-        /// HTTP status of the final answer.
-        status: u16,
-    },
-    /// More than five redirects, a loop, or a target that is no http(s) URL: counts as absent.
-    RedirectLimit {
-        /// HTTP status of the last redirect.
-        status: u16,
-    },
-    /// 429, 5xx, unknown statuses, network, TLS, name resolution, timeouts, cut or undecodable bodies.
-    Unreachable {
-        /// What went wrong.
-        cause: Reason,
-        /// The HTTP status, when there was one.
-        status: Option<u16>,
-        /// The parsed `Retry-After`, uncapped.
-        retry_after: Option<Duration>,
-    },
-}
+use crate::{
+    OnUnreachable, Random, Reason, RobotsBasis, RobotsCopy, RobotsEvent, RobotsEvidence, RobotsPolicy, RobotsState,
+    Validators, WallTime,
+};
 
 /// What the life of one origin's robots.txt says at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -119,26 +49,32 @@ pub struct Failing {
 }
 
 /// The life of one origin's robots.txt: a pure state machine of events and civil time.
+///
+/// Held once per origin: 56 bytes, and one allocation for what is known.
 #[derive(Clone, Debug)]
 pub struct RobotsLife {
-    origin: Origin,
-    policy: RobotsPolicy,
-    known: Option<Known>,
-    failing: Option<Failing>,
+    pub(crate) origin: Origin,
+    pub(crate) policy: Arc<RobotsPolicy>,
+    pub(crate) known: Option<Arc<Known>>,
+    pub(crate) failing: Option<Box<Failing>>,
     /// When robots.txt was last answered with any HTTP status.
-    answered: Option<WallTime>,
+    pub(crate) answered: Option<WallTime>,
+}
+
+/// The last good answer. Shared with the decisions that rest on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) origin: Origin,
+    pub(crate) what: Found,
+    pub(crate) status: u16,
+    pub(crate) fetched: WallTime,
+    /// When it was last said to hold: at `fetched`, or by a later 304.
+    pub(crate) confirmed: WallTime,
+    pub(crate) expires: WallTime,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
-    what: Found,
-    status: u16,
-    fetched: WallTime,
-    expires: WallTime,
-}
-
-#[derive(Clone, Debug)]
-enum Found {
+pub(crate) enum Found {
     Copy(RobotsCopy),
     Absent,
     Denied,
@@ -162,9 +98,12 @@ impl RobotsLife {
     /// First and longest wait between tries.
     pub const RETRY: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(3600));
 
+    /// A life is asked anew in its last tenth, by the traffic of its origin (our choice: at most 2.4 hours early).
+    const EARLY: u32 = 10;
+
     /// An unknown robots.txt. Only the gate may make one (invariant 1): a life made elsewhere forges allowances.
     #[must_use]
-    pub const fn new(origin: Origin, policy: RobotsPolicy) -> Self {
+    pub const fn new(origin: Origin, policy: Arc<RobotsPolicy>) -> Self {
         Self { origin, policy, known: None, failing: None, answered: None }
     }
 
@@ -183,25 +122,29 @@ impl RobotsLife {
     /// The last good copy, whatever its age.
     #[must_use]
     pub fn copy(&self) -> Option<&RobotsCopy> {
-        match &self.known.as_ref()?.what {
-            Found::Copy(copy) => Some(copy),
-            _ => None,
-        }
+        self.known.as_ref()?.copy()
+    }
+
+    /// What to ask anew with: the URL that the last good copy came from, and the validators of that answer.
+    #[must_use]
+    pub fn validators(&self) -> Option<(Option<&comity_url::CrawlUrl>, &Validators)> {
+        let copy = self.copy()?;
+        Some((copy.final_url.as_ref(), copy.validators.as_deref()?))
     }
 
     /// The unbroken run of failures, if the last try failed.
     #[must_use]
-    pub const fn failing(&self) -> Option<&Failing> {
-        self.failing.as_ref()
+    pub fn failing(&self) -> Option<&Failing> {
+        self.failing.as_deref()
     }
 
     /// What holds at `now`.
     #[must_use]
     pub fn standing(&self, now: WallTime) -> Standing<'_> {
-        if let Some(known) = self.known.as_ref().filter(|known| known.expires > now) {
+        if let Some(known) = self.known.as_ref().filter(|known| known.is_fresh(now)) {
             return known.what.standing(false);
         }
-        let Some(failing) = &self.failing else { return Standing::Unknown };
+        let Some(failing) = self.failing.as_deref() else { return Standing::Unknown };
         let age = now.since(failing.since);
         let (closed, stale_ends) = match self.policy.on_unreachable {
             OnUnreachable::Rfc9309 => (Self::PATIENCE, Duration::MAX),
@@ -221,9 +164,23 @@ impl RobotsLife {
     #[must_use]
     pub fn is_due(&self, now: WallTime) -> bool {
         match (&self.failing, &self.known) {
-            (Some(failing), _) => failing.next_try <= now,
-            (None, Some(known)) => known.expires <= now,
+            (Some(failing), _) => failing.is_due(now),
+            (None, Some(known)) => !known.is_fresh(now),
             (None, None) => true,
+        }
+    }
+
+    /// True when a fetch ahead of the end would spare the origin's next page the wait: in the last tenth of a life.
+    /// A failed early try waits its turn, and changes nothing before the life ends (design §6).
+    #[must_use]
+    pub fn is_worth_refreshing(&self, now: WallTime) -> bool {
+        let in_last_tenth = |known: &Known| {
+            let life = known.expires.since(known.confirmed);
+            known.is_fresh(now) && known.expires.since(now) <= life / Self::EARLY
+        };
+        match (self.failing.as_deref(), &self.known) {
+            (Some(failing), _) => failing.is_due(now),
+            (None, known) => known.as_deref().is_some_and(in_last_tenth),
         }
     }
 
@@ -249,23 +206,22 @@ impl RobotsLife {
         crate::judge::asked_delay(&self.copy()?.rules)
     }
 
-    pub(crate) fn state_without_copy(&self) -> RobotsState {
-        match self.known.as_ref().map(|known| &known.what) {
-            Some(Found::RedirectLimit) => RobotsState::RedirectLimit,
-            Some(_) => RobotsState::Absent,
-            None => RobotsState::Unreachable,
-        }
+    /// What a decision that is made by this life as it stands rests on; `list` is the rule set that answered.
+    pub(crate) fn basis(&self, state: RobotsState, list: usize) -> RobotsBasis {
+        RobotsBasis::of(self.known.clone(), state, list)
     }
 
     /// Bytes of heap that this value holds, for the cache's weigher.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let rules = self.copy().map_or(0, |copy| copy.rules.iter().map(RuleSet::heap_bytes).sum());
-        self.origin.as_str().len() + rules
+        self.origin.as_str().len() + size_of::<Known>() + rules
     }
 
     fn learn(&mut self, what: Found, status: u16, max_age: Option<Duration>, now: WallTime) {
-        self.known = Some(Known { what, status, fetched: now, expires: now.after(life(max_age)) });
+        let expires = now.after(life(max_age));
+        self.known =
+            Some(Arc::new(Known { origin: self.origin.clone(), what, status, fetched: now, confirmed: now, expires }));
         self.failing = None;
         self.answered = Some(now);
     }
@@ -273,7 +229,8 @@ impl RobotsLife {
     fn revalidate(&mut self, max_age: Option<Duration>, now: WallTime) {
         // A 304 without a copy to keep says nothing: the next look asks anew.
         if let Some(known) = &mut self.known {
-            known.expires = now.after(life(max_age));
+            let known = Arc::make_mut(known);
+            (known.confirmed, known.expires) = (now, now.after(life(max_age)));
             self.failing = None;
         }
         self.answered = Some(now);
@@ -296,9 +253,49 @@ impl RobotsLife {
             Some(asked) if attempts <= TRUSTED_RETRY_AFTERS => asked.clamp(Duration::from_secs(1), DAY),
             Some(asked) => asked.clamp(own, DAY),
         };
-        self.failing = Some(Failing { since, attempts, next_try: now.after(wait), cause, status });
+        self.failing = Some(Box::new(Failing { since, attempts, next_try: now.after(wait), cause, status }));
         if status.is_some() {
             self.answered = Some(now);
+        }
+    }
+}
+
+impl Failing {
+    /// A next try further ahead than any schedule reaches was set under another wall clock: it is due.
+    fn is_due(&self, now: WallTime) -> bool {
+        self.next_try <= now || self.next_try.since(now) > DAY
+    }
+}
+
+impl Known {
+    pub(crate) const fn copy(&self) -> Option<&RobotsCopy> {
+        match &self.what {
+            Found::Copy(copy) => Some(copy),
+            _ => None,
+        }
+    }
+
+    /// Within its life. An end further ahead than a life reaches was set under another wall clock and does not count.
+    fn is_fresh(&self, now: WallTime) -> bool {
+        self.expires > now && self.expires.since(now) <= DAY
+    }
+
+    /// What a record says of it; `list` is the rule set that answered.
+    pub(crate) fn evidence(&self, state: RobotsState, list: usize) -> RobotsEvidence {
+        let copy = self.copy();
+        let set = copy.and_then(|copy| copy.rules.get(list));
+        RobotsEvidence {
+            state,
+            digest: copy.map(|copy| copy.digest),
+            fetched: Some(self.fetched),
+            expires: Some(self.expires),
+            status: Some(self.status),
+            final_url: copy.map(|copy| copy.final_url.clone().unwrap_or_else(|| self.origin.robots_url())),
+            bytes: copy.map_or(0, |copy| copy.bytes),
+            truncated: copy.is_some_and(|copy| copy.truncated),
+            group: set.map_or_else(Vec::new, |set| set.group_tokens().iter().map(ToString::to_string).collect()),
+            group_line: set.and_then(RuleSet::group_line),
+            crawl_delay: copy.and_then(|copy| crate::judge::asked_delay(&copy.rules)),
         }
     }
 }

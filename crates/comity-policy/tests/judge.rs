@@ -21,7 +21,7 @@ fn url(text: &str) -> CrawlUrl {
 }
 
 fn life(event: RobotsEvent) -> RobotsLife {
-    let mut life = RobotsLife::new(url("https://a.test/").origin().clone(), RobotsPolicy::default());
+    let mut life = RobotsLife::new(url("https://a.test/").origin().clone(), RobotsPolicy::default().into());
     life.apply(event, now(), &SeededRandom::new(1));
     life
 }
@@ -31,8 +31,9 @@ fn rules(text: &str) -> RobotsLife {
         digest: Digest::from_bytes([1; 32]),
         bytes: text.len() as u64,
         truncated: false,
-        final_url: url("https://www.a.test/robots.txt"),
-        rules: vec![Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)],
+        final_url: Some(url("https://www.a.test/robots.txt")),
+        validators: None,
+        rules: [Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)].into(),
     };
     life(RobotsEvent::Parsed { status: 200, copy, max_age: None })
 }
@@ -47,10 +48,12 @@ fn a_refusal_names_rule_line_group_and_copy() {
     let decision = refusal.decision();
     let rule = decision.rule.as_ref().unwrap();
     assert_eq!((rule.kind, rule.pattern.as_str(), rule.line, rule.group_line), ("disallow", "/p", 6, 4));
-    assert_eq!(decision.robots.group, ["MyBot"]);
-    assert_eq!(decision.robots.state, RobotsState::Fresh);
-    assert_eq!(decision.robots.digest, Some(Digest::from_bytes([1; 32])));
-    assert_eq!(decision.robots.fetched, Some(now()));
+    let robots = decision.robots.evidence();
+    assert_eq!(robots.group, ["MyBot"]);
+    assert_eq!((robots.state, decision.robots.state()), (RobotsState::Fresh, RobotsState::Fresh));
+    assert_eq!((robots.digest, decision.robots.digest()), (Some(Digest::from_bytes([1; 32])), robots.digest));
+    assert_eq!((robots.fetched, robots.status), (Some(now()), Some(200)));
+    assert_eq!(robots.final_url, Some(url("https://www.a.test/robots.txt")));
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn what_is_not_rules_answers_by_its_standing() {
 #[test]
 fn unknown_expired_and_foreign_lives_never_allow() {
     let page = url("https://a.test/p");
-    let unknown = RobotsLife::new(page.origin().clone(), RobotsPolicy::default());
+    let unknown = RobotsLife::new(page.origin().clone(), RobotsPolicy::default().into());
     assert!(matches!(judge(&page, &unknown, &Terms::default(), now()), Judgement::NeedsRobots(_)));
     let open = rules("User-agent: *\nAllow: /\n");
     let tomorrow = now().after(Duration::from_secs(24 * 3600));

@@ -20,7 +20,7 @@ fn start() -> WallTime {
 
 fn life(on_unreachable: OnUnreachable) -> RobotsLife {
     let policy = RobotsPolicy { on_unreachable, strict_4xx: vec![401], ..RobotsPolicy::default() };
-    RobotsLife::new(Origin::parse("https://a.test").unwrap(), policy)
+    RobotsLife::new(Origin::parse("https://a.test").unwrap(), policy.into())
 }
 
 fn copy(text: &str) -> RobotsCopy {
@@ -28,8 +28,9 @@ fn copy(text: &str) -> RobotsCopy {
         digest: Digest::from_bytes([7; 32]),
         bytes: text.len() as u64,
         truncated: false,
-        final_url: Origin::parse("https://a.test").unwrap().robots_url(),
-        rules: vec![Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)],
+        final_url: None,
+        validators: None,
+        rules: [Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)].into(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_archive::{Archive, CrawlFacts, EvidenceStore, OsEntropy};
+use comity_gate::StateDir;
 use comity_policy::{Clock, Digest, OnUnreachable};
 use sha2::{Digest as _, Sha256};
 
@@ -11,19 +12,23 @@ use crate::config::CrawlConfig;
 use crate::keep::Store;
 use crate::{Error, directory};
 
-/// Claims the directory, writes `crawl.toml` and opens the archive.
+/// Writes `crawl.toml` into a claimed directory and opens the archive.
 ///
 /// # Errors
 /// When the directory cannot be used or written.
-pub(crate) fn open(dir: &Path, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> Result<Store, Error> {
-    let dir = directory::claim(dir)?;
+pub(crate) fn open(
+    dir: &Path,
+    config: &CrawlConfig,
+    clock: &Arc<dyn Clock>,
+    state: Option<Arc<StateDir>>,
+) -> Result<Store, Error> {
     let text = toml::to_string_pretty(&config.resolved())
         .map_err(|e| Error::internal(format!("the configuration cannot be written as TOML: {e}")))?;
-    directory::write_mark(&dir, &text)?;
+    directory::write_mark(dir, &text)?;
     let facts = CrawlFacts {
         robots: robots_policy(config),
         config_digest: Some(Digest::from_bytes(Sha256::digest(text.as_bytes()).into())),
-        ..CrawlFacts::new(crawl_id(&dir, &**clock), config.identity.clone())
+        ..CrawlFacts::new(crawl_id(dir, &**clock), config.identity.clone())
     };
     let mut settings = comity_archive::ArchiveConfig::new(facts);
     settings.min_free = config.archive.min_free;
@@ -32,9 +37,24 @@ pub(crate) fn open(dir: &Path, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> 
         settings.level = warc.level;
         settings.rollover = warc.rollover;
     }
-    let archive = Archive::create(&dir, settings, clock.clone(), Box::new(OsEntropy))?;
-    let evidence = EvidenceStore::open(&dir)?;
-    Ok(Store { archive: Some(archive), evidence, dir, synced: clock.now() })
+    let archive = Archive::create(dir, settings, clock.clone(), Box::new(OsEntropy))?;
+    let evidence = EvidenceStore::open(dir)?;
+    Ok(Store { archive: Some(archive), evidence, dir: dir.to_owned(), state, synced: clock.now() })
+}
+
+/// Opens what outlives the process: the directory that crawls share, or one inside the crawl directory `dir`; nothing
+/// for a crawl that keeps nothing.
+///
+/// # Errors
+/// When another process holds it, or it cannot be read or written.
+pub(crate) fn open_state(
+    dir: Option<&Path>,
+    config: &CrawlConfig,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<StateDir>>, Error> {
+    let inside = || dir.map(|dir| dir.join("state"));
+    let Some(folder) = config.state_dir.clone().or_else(inside) else { return Ok(None) };
+    Ok(Some(Arc::new(StateDir::open(&folder.join("gate"), clock.wall())?)))
 }
 
 /// Sixteen secret bytes: the key of the seen-set's fingerprints, so that no site can aim collisions at it.

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, Local, SchedulerConfig};
-use comity_gate::{Gate, GateConfig};
+use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, TrapLimits};
 use tokio::sync::{Notify, watch};
@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 use crate::config::{ConfigFile, CrawlConfig, Span};
 use crate::engine::{Engine, Handlers, Shared, Tally};
 use crate::keep::Keeper;
-use crate::{Error, Page, Progress, StopHandle, Summary, archive};
+use crate::{Error, Page, Progress, StopHandle, Summary, archive, directory};
 
 /// A crawl that is ready to run.
 #[derive(Debug)]
@@ -161,9 +161,11 @@ impl CrawlerBuilder {
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
-        let opened = dir.map(|dir| archive::open(&dir, &config, &clock)).transpose()?;
+        let dir = dir.as_deref().map(directory::claim).transpose()?;
+        let state = archive::open_state(dir.as_deref(), &config, &clock)?;
+        let opened = dir.map(|dir| archive::open(&dir, &config, &clock, state.clone())).transpose()?;
         let keeper = Keeper::new(opened, clock.clone());
-        let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper));
+        let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
         let shared = Shared {
             frontier: frontier(&config),
             hasher: KeyHasher::new(archive::fresh_key()?),
@@ -187,12 +189,13 @@ impl CrawlerBuilder {
     }
 }
 
-fn gate_config(config: &CrawlConfig, keeper: &Keeper) -> GateConfig {
+fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir>>) -> GateConfig {
     GateConfig {
         politeness: config.politeness.clone(),
         robots: config.robots.clone(),
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,
+        state,
         recorder: Arc::new(keeper.clone()),
         ..GateConfig::new(config.identity.clone())
     }

@@ -14,6 +14,7 @@ enum Kind {
     Fetch(comity_fetch::ConfigError),
     Directory(String),
     Archive(comity_archive::ArchiveError),
+    State(comity_gate::StateError),
     Frontier(comity_frontier::FrontierError),
     Internal(String),
 }
@@ -36,7 +37,7 @@ impl Error {
     /// The crawl directory cannot be used or written: disk full, no permission, another crawl's.
     #[must_use]
     pub const fn is_storage(&self) -> bool {
-        matches!(*self.kind, Kind::Directory(_) | Kind::Archive(_) | Kind::Frontier(_))
+        matches!(*self.kind, Kind::Directory(_) | Kind::Archive(_) | Kind::State(_) | Kind::Frontier(_))
     }
 
     /// What to do next, if there is an obvious step.
@@ -44,6 +45,7 @@ impl Error {
     pub fn advice(&self) -> Option<&str> {
         match &*self.kind {
             Kind::Config(error) => error.advice(),
+            Kind::State(error) => Some(error.hint()),
             _ => None,
         }
     }
@@ -67,6 +69,12 @@ impl From<comity_archive::ArchiveError> for Error {
     }
 }
 
+impl From<comity_gate::StateError> for Error {
+    fn from(error: comity_gate::StateError) -> Self {
+        Self { kind: Box::new(Kind::State(error)) }
+    }
+}
+
 impl From<comity_frontier::FrontierError> for Error {
     fn from(error: comity_frontier::FrontierError) -> Self {
         Self { kind: Box::new(Kind::Frontier(error)) }
@@ -78,6 +86,7 @@ impl fmt::Display for Error {
         match &*self.kind {
             Kind::Config(error) => error.fmt(f),
             Kind::Fetch(error) => error.fmt(f),
+            Kind::State(error) => write!(f, "[state] dir {error}"),
             Kind::Directory(what) | Kind::Internal(what) => f.write_str(what),
             Kind::Archive(_) => {
                 f.write_str("the archive cannot be written; the crawl stopped, what was written is whole")
@@ -92,7 +101,7 @@ impl std::error::Error for Error {
         match &*self.kind {
             Kind::Archive(error) => Some(error),
             Kind::Frontier(error) => Some(error),
-            Kind::Config(_) | Kind::Fetch(_) | Kind::Directory(_) | Kind::Internal(_) => None,
+            Kind::Config(_) | Kind::Fetch(_) | Kind::Directory(_) | Kind::State(_) | Kind::Internal(_) => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use comity_archive::{
 };
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RefusedLease};
-use comity_gate::{Recorder, RobotsVisit};
+use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
 use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
 use comity_url::CrawlUrl;
 
@@ -44,6 +44,8 @@ pub(crate) struct Store {
     pub(crate) archive: Option<Archive>,
     pub(crate) evidence: EvidenceStore,
     pub(crate) dir: PathBuf,
+    /// Made safe together with the archive.
+    pub(crate) state: Option<Arc<StateDir>>,
     pub(crate) synced: Instant,
 }
 
@@ -154,6 +156,20 @@ impl Recorder for Keeper {
             }
         })
     }
+
+    fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let RecalledRobots { for_origin, fetched, status, file } = recalled;
+            let kept = self.blocking(move |store| {
+                let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
+                let url = for_origin.robots_url();
+                store.evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes).map(drop)
+            });
+            if let Err(error) = kept.await {
+                tracing::error!(%error, "the robots.txt of an earlier crawl could not be kept as evidence");
+            }
+        })
+    }
 }
 
 impl Keeper {
@@ -185,6 +201,10 @@ impl Store {
             self.synced = now;
             archive.sync()?;
             self.evidence.sync()?;
+            if let Some(Err(error)) = self.state.as_ref().map(|state| state.sync()) {
+                // It only spares requests: what it loses is asked of the sites again.
+                tracing::error!(%error, hint = error.hint(), "state directory");
+            }
         }
         Ok(())
     }

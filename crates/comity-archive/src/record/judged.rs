@@ -21,7 +21,7 @@ pub(super) fn robots(
     record: Option<String>,
     absent: &mut Absent,
 ) -> RobotsRecord {
-    let found = &decision.robots;
+    let found = decision.robots.evidence();
     let age = found.fetched.map(|at| u64::try_from(basis.used.since(at).as_millis()).unwrap_or(u64::MAX));
     let delay = found.crawl_delay.map(|d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX));
     let no_record = if found.digest.is_some() { Why::NotRemembered } else { Why::NoRobots };
@@ -99,7 +99,7 @@ pub(super) fn decision_record(decision: &Decision, declared: &[Declared]) -> Dec
 
 /// What a decision says of groups and statements, bounded, and how much of it was left out.
 pub(super) fn bounded(decision: &Decision, absent: &mut Absent) -> (Vec<String>, Vec<SignalRecord>, OmittedRecord) {
-    let tokens = &decision.robots.group;
+    let tokens = decision.robots.evidence().group;
     let group: Vec<String> = tokens.iter().take(MAX_TOKENS).map(|token| cut_to(token, MAX_TOKEN)).collect();
     let statements = decision.preferences.statements();
     let kept = kept_statements(statements);

@@ -149,7 +149,7 @@ pub(crate) fn decision(reason: Reason, kind: &'static str, pattern: &str) -> Arc
     Arc::new(Decision {
         reason,
         decided: WallTime::from_unix_millis(START),
-        robots: robots_evidence(),
+        robots: robots_evidence().into(),
         rule: Some(RuleEvidence { kind, pattern: pattern.to_owned(), line: 4, group_line: 3, priority: 5 }),
         preferences: Preferences::combine(&[statement]),
     })

@@ -25,6 +25,9 @@ pub struct ConfigFile {
     /// How pages are fetched.
     #[serde(skip_serializing_if = "is_default")]
     pub fetch: FetchSection,
+    /// What successive crawls share.
+    #[serde(skip_serializing_if = "is_default")]
+    pub state: StateSection,
     /// Where the queue is kept.
     #[serde(skip_serializing_if = "is_default")]
     pub frontier: FrontierSection,
@@ -148,6 +151,15 @@ section! {
 }
 
 section! {
+    /// `[state]`
+    StateSection {
+        /// Directory of robots copies, back-offs and parks that successive crawls of one agent share; empty (default):
+        /// inside the crawl directory.
+        dir: PathBuf,
+    }
+}
+
+section! {
     /// `[frontier]`
     FrontierSection {
         /// `memory`: the queue lives as long as the process.
@@ -194,6 +206,7 @@ impl ConfigFile {
         self.politeness.overlay(later.politeness);
         self.robots.overlay(later.robots);
         self.fetch.overlay(later.fetch);
+        self.state.overlay(later.state);
         self.frontier.overlay(later.frontier);
         self.archive.overlay(later.archive);
     }

@@ -37,6 +37,8 @@ pub struct CrawlConfig {
     pub robots: RobotsPolicy,
     /// How pages are fetched.
     pub fetch: FetchConfig,
+    /// What successive crawls share; `None` keeps it inside the crawl directory.
+    pub state_dir: Option<PathBuf>,
     /// What is written.
     pub archive: ArchiveConfig,
     /// Settings that were raised to what politeness demands, said in the summary.
@@ -107,6 +109,7 @@ impl CrawlConfig {
             max_rate: rate("[politeness] max_rate", file.politeness.max_rate.as_deref())?,
             max_rate_domain: rate("[politeness] max_rate_domain", file.politeness.max_rate_domain.as_deref())?,
             robots: robots(&file)?,
+            state_dir: file.state.dir.clone().filter(|dir| !dir.as_os_str().is_empty()),
             archive: archive(&file)?,
             identity,
             fetch,
@@ -155,6 +158,7 @@ impl CrawlConfig {
         });
         file.robots.strict_4xx = Some(self.robots.strict_4xx.clone());
         file.fetch.max_body = Some(ByteSize(self.fetch.limits.max_body));
+        file.state.dir = Some(self.state_dir.clone().unwrap_or_default());
         file.frontier.store = own("memory");
         file.archive.warc = Some(self.archive.warc.is_some());
         file.archive.level = self.archive.warc.map(|warc| warc.level);

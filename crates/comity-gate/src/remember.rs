@@ -1,0 +1,91 @@
+//! Between the cache and the state directory. The directory spares requests; what it cannot give is asked of the site,
+//! so a fault of it is said and never stops a crawl, and never allows anything.
+
+use std::sync::Arc;
+
+use comity_policy::{Instant, OriginPace, PaceMemory, RobotsLife};
+use comity_url::Origin;
+
+use crate::cache::RobotsKey;
+use crate::reading::{KeptFile, rules};
+use crate::state::{Recalled, StateDir};
+use crate::{Gate, RecalledRobots, StateError};
+
+impl Gate {
+    /// Puts what an earlier process knew of `key` in force; true when that spares the request.
+    ///
+    /// The origin waits one full delay from now on, and what is left of its back-off or park.
+    pub(crate) async fn recall(&self, key: &RobotsKey) -> bool {
+        let found = self.with_state({
+            let key = key.clone();
+            move |state| Ok(state.recall(&key)?.map(|found| (found, state.recall_pace(&key.0))))
+        });
+        let Some(Some((Recalled { memory, file }, pace))) = found.await else { return false };
+        let inner = &self.inner;
+        self.adopt_remembered(&key.0, pace.unwrap_or_else(|error| said(&error)).unwrap_or_default());
+        let compiled = file.as_deref().map(|bytes| rules(bytes, &inner.robots, &inner.token_lists));
+        let kept = memory.known.as_ref().map(|known| RecalledRobots {
+            for_origin: key.0.clone(),
+            fetched: known.fetched,
+            status: known.status,
+            file: memory.digest().zip(file),
+        });
+        #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where lives begin")]
+        let life = RobotsLife::recall(key.0.clone(), inner.robots.clone(), memory, compiled);
+        if let (Some(kept), true) = (kept, life.fetched().is_some()) {
+            // What decides is on record first.
+            inner.recorder.robots_recalled(kept).await;
+        }
+        let spared = !life.is_due(inner.clock.wall());
+        self.put_in_force(key, life);
+        spared
+    }
+
+    /// Remembers a life, before it comes into force.
+    pub(crate) async fn remember(&self, key: &RobotsKey, life: &RobotsLife, file: Option<KeptFile>) {
+        let (key, memory, now) = (key.clone(), life.memory(), self.inner.clock.wall());
+        self.with_state(move |state| {
+            let file = file.as_ref().map(|(digest, bytes)| (*digest, bytes.as_ref()));
+            state.remember(&key, &memory, file, now)
+        })
+        .await;
+    }
+
+    /// Remembers a back-off or park that an exchange began or ended.
+    pub(crate) fn remember_pace(&self, origin: &Origin, before: OriginPace, after: OriginPace) {
+        let Some(state) = &self.inner.state else { return };
+        let (now, wall) = (self.inner.clock.now(), self.inner.clock.wall());
+        // Compared on one instant, so that a wait which merely runs down is no change.
+        if before.memory(Instant::START, wall) != after.memory(Instant::START, wall)
+            && let Err(error) = state.remember_pace(origin, &after.memory(now, wall))
+        {
+            said::<()>(&error);
+        }
+    }
+
+    fn adopt_remembered(&self, origin: &Origin, memory: PaceMemory) {
+        let pace = OriginPace::recall(memory, self.inner.clock.now(), self.inner.clock.wall());
+        self.inner.pacer.adopt(origin, pace);
+    }
+
+    /// Runs one piece of file work off the loop; `None` without a directory, and when it failed.
+    async fn with_state<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&StateDir) -> Result<T, StateError> + Send + 'static,
+    ) -> Option<T> {
+        let state: Arc<StateDir> = self.inner.state.clone()?;
+        match tokio::task::spawn_blocking(move || work(&state)).await {
+            Ok(Ok(found)) => Some(found),
+            Ok(Err(error)) => said(&error),
+            Err(error) => {
+                tracing::error!(%error, "the state directory's thread failed");
+                None
+            }
+        }
+    }
+}
+
+fn said<T>(error: &StateError) -> Option<T> {
+    tracing::error!(%error, hint = error.hint(), "state directory");
+    None
+}

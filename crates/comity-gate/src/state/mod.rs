@@ -1,0 +1,164 @@
+//! What outlives the process: robots lives with their bytes, back-offs and parks (`[state] dir`).
+
+mod error;
+mod format;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+use comity_policy::{Digest, LifeMemory, PaceMemory, WallTime};
+use comity_url::Origin;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+
+use crate::cache::RobotsKey;
+pub use error::StateError;
+
+/// The state directory: robots copies, back-offs and parks of successive crawls of one agent.
+///
+/// One process at a time holds it; a second one is refused. What a method acknowledged survives `kill -9`; a power cut
+/// may cost what was written since the last [`StateDir::sync`], which is then asked of the sites again. Lives that
+/// nobody asked for in [`StateDir::KEPT`] are forgotten when the directory is opened.
+///
+/// Cost: a look-up or a write of some microseconds; memory for the write buffer and the block cache, 16 MiB each at most.
+pub struct StateDir {
+    path: PathBuf,
+    db: Database,
+    /// `origin TAB vantage` → life.
+    lives: Keyspace,
+    /// SHA-256 → bytes, once however many origins serve them.
+    copies: Keyspace,
+    /// `origin` → back-off and park.
+    paces: Keyspace,
+}
+
+/// A life as it was found, with the bytes of its copy.
+#[derive(Debug)]
+pub(crate) struct Recalled {
+    pub(crate) memory: LifeMemory,
+    pub(crate) file: Option<Bytes>,
+}
+
+impl StateDir {
+    /// A copy and the time of a first failure are kept this long after they were last written (design §6: 60 days at
+    /// least).
+    pub const KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
+    /// Bytes of the block cache.
+    const CACHE: u64 = 16 << 20;
+
+    /// Opens the directory, which is made when it is missing, and forgets what is too old at `now`.
+    ///
+    /// # Errors
+    /// When another process holds it, or it cannot be read or written.
+    pub fn open(path: &Path, now: WallTime) -> Result<Self, StateError> {
+        let wrap = |error| StateError::new(path, error);
+        std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
+        let db = Database::builder(path).cache_size(Self::CACHE).worker_threads(1).open().map_err(wrap)?;
+        let keyspace = |name: &str| db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(4 << 20));
+        let state = Self {
+            lives: keyspace("lives").map_err(wrap)?,
+            copies: keyspace("copies").map_err(wrap)?,
+            paces: keyspace("paces").map_err(wrap)?,
+            path: path.to_owned(),
+            db,
+        };
+        state.forget_old(now).map_err(wrap)?;
+        Ok(state)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes everything acknowledged so far safe against a power cut.
+    ///
+    /// # Errors
+    /// When the disk fails; nothing more is accepted then.
+    pub fn sync(&self) -> Result<(), StateError> {
+        self.db.persist(PersistMode::SyncData).map_err(|error| StateError::new(&self.path, error))
+    }
+
+    /// The life of one origin's robots.txt as it was last remembered. An entry that cannot be read counts as none:
+    /// then the file is asked anew.
+    pub(crate) fn recall(&self, key: &RobotsKey) -> Result<Option<Recalled>, StateError> {
+        let wrap = |error| StateError::new(&self.path, error);
+        let Some(entry) = self.lives.get(life_key(key)).map_err(wrap)? else { return Ok(None) };
+        let Some((memory, _)) = format::read_life(&entry) else { return Ok(None) };
+        let file = match memory.digest() {
+            None => None,
+            Some(digest) => self.copies.get(digest.as_bytes()).map_err(wrap)?.map(|bytes| Bytes::from(bytes.to_vec())),
+        };
+        Ok(Some(Recalled { memory, file }))
+    }
+
+    /// Remembers a life and, when it has just been received, the file it stands on: both or neither.
+    pub(crate) fn remember(
+        &self,
+        key: &RobotsKey,
+        memory: &LifeMemory,
+        file: Option<(Digest, &[u8])>,
+        now: WallTime,
+    ) -> Result<(), StateError> {
+        let mut batch = self.db.batch().durability(Some(PersistMode::Buffer));
+        if let Some((digest, bytes)) = file {
+            batch.insert(&self.copies, digest.as_bytes().as_slice(), bytes);
+        }
+        batch.insert(&self.lives, life_key(key), format::write_life(memory, now));
+        batch.commit().map_err(|error| StateError::new(&self.path, error))
+    }
+
+    /// The back-off and park of one origin as last remembered.
+    pub(crate) fn recall_pace(&self, origin: &Origin) -> Result<Option<PaceMemory>, StateError> {
+        let entry = self.paces.get(origin.as_str()).map_err(|error| StateError::new(&self.path, error))?;
+        Ok(entry.and_then(|entry| format::read_pace(&entry)))
+    }
+
+    /// Remembers a back-off and park; forgets the origin when there is none.
+    pub(crate) fn remember_pace(&self, origin: &Origin, pace: &PaceMemory) -> Result<(), StateError> {
+        let done = if pace.is_idle() {
+            self.paces.remove(origin.as_str())
+        } else {
+            self.paces.insert(origin.as_str(), format::write_pace(pace))
+        };
+        done.map_err(|error| StateError::new(&self.path, error))
+    }
+
+    /// Forgets lives that were last written too long ago, copies that no life names, back-offs that are over.
+    fn forget_old(&self, now: WallTime) -> Result<(), fjall::Error> {
+        let mut named = HashSet::new();
+        for entry in self.lives.iter() {
+            let (key, value) = entry.into_inner()?;
+            match format::read_life(&value) {
+                Some((memory, written)) if now.since(written) <= Self::KEPT => named.extend(memory.digest()),
+                _ => self.lives.remove(key)?,
+            }
+        }
+        for entry in self.copies.iter() {
+            let key = entry.key()?;
+            let is_named = <[u8; 32]>::try_from(&*key).is_ok_and(|d| named.contains(&Digest::from_bytes(d)));
+            if !is_named {
+                self.copies.remove(key)?;
+            }
+        }
+        for entry in self.paces.iter() {
+            let (key, value) = entry.into_inner()?;
+            if format::read_pace(&value).is_none_or(|pace| pace.is_over(now)) {
+                self.paces.remove(key)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for StateDir {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StateDir").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn life_key((origin, vantage): &RobotsKey) -> String {
+    format!("{origin}\t{vantage}")
+}
