@@ -1,0 +1,255 @@
+//! What outlives a process, a cache entry and a life: copies, failures, back-offs, parks. On paused time.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, SystemClock};
+use comity_gate::{Admission, Gate, GateConfig, StateDir};
+use comity_policy::{
+    Clock, Identity, Judge, Judgement, OriginPace, Politeness, Reason, SeededRandom, Standing, WallTime,
+};
+use comity_testweb::{Answer, MemoryNet, Observer, Site, Web};
+use comity_url::{CrawlUrl, Origin};
+
+const RULES: &str = "User-agent: *\nCrawl-delay: 2\nDisallow: /private\n";
+const HOUR: Duration = Duration::from_secs(3600);
+const START: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
+
+/// One process: a gate on a clock of its own.
+struct Process {
+    gate: Gate,
+    fetcher: Fetcher,
+    clock: Arc<SystemClock>,
+}
+
+impl Process {
+    /// Starts at `wall` on the same web; `state` is what it shares with the processes before it.
+    fn start(net: &MemoryNet, state: Option<&Path>, wall: WallTime, cache_bytes: u64) -> Self {
+        let clock = Arc::new(SystemClock::paused_at(wall));
+        let own = vec!["10.0.0.0/8".parse().unwrap()];
+        let identity = Identity::new("TestBot/1.0", "a@example.com", &[], Vec::new()).unwrap();
+        let mut fetch = FetchConfig::new(identity.user_agent());
+        fetch.allow_addresses.clone_from(&own);
+        let fetcher = Fetcher::new(Arc::new(net.clone()), clock.clone(), fetch).unwrap();
+        let config = GateConfig {
+            politeness: Politeness { own_networks: own, ..Politeness::default() },
+            robots_cache_bytes: cache_bytes,
+            state: state.map(|dir| Arc::new(StateDir::open(dir, wall).unwrap())),
+            ..GateConfig::new(identity)
+        };
+        Self { gate: Gate::new(fetcher.clone(), clock.clone(), Arc::new(SeededRandom::new(1)), config), fetcher, clock }
+    }
+
+    fn plain(net: &MemoryNet, state: &Path, wall: WallTime) -> Self {
+        Self::start(net, Some(state), wall, 1 << 20)
+    }
+
+    fn wall(&self) -> WallTime {
+        self.clock.wall()
+    }
+
+    async fn admit(&self, path: &str) -> Option<Admission> {
+        let url = page(path);
+        self.gate.robots(url.origin()).await;
+        let Judgement::Allow(allowance) = self.gate.judge(&url) else { return None };
+        Some(self.gate.admit(allowance, OriginPace::default()).await)
+    }
+
+    /// One page as a crawler asks for it, waiting as told.
+    async fn visit(&self, path: &str) -> Option<Fetched> {
+        loop {
+            match self.admit(path).await? {
+                Admission::Wait(turn) => tokio::time::sleep(turn.ready.at.since(self.clock.now())).await,
+                Admission::Refuse(refused) => panic!("{refused:?}"),
+                Admission::Permit(permit) => {
+                    let mut fetched = self.fetcher.fetch(permit, &mut Collect::default()).await;
+                    let receipt = fetched.receipt.take().unwrap();
+                    let _paced = self.gate.settle(receipt, fetched.outcome);
+                    return Some(fetched);
+                }
+            }
+        }
+    }
+}
+
+fn web(site: Site) -> (MemoryNet, Observer) {
+    Web::builder(1).site(site.name("a.test")).build().unwrap().in_memory()
+}
+
+fn page(path: &str) -> CrawlUrl {
+    CrawlUrl::parse(&format!("http://a.test{path}")).unwrap()
+}
+
+fn origin() -> Origin {
+    Origin::parse("http://a.test").unwrap()
+}
+
+fn robots_requests(observer: &Observer) -> usize {
+    observer.log().iter().filter(|seen| seen.request.target() == b"/robots.txt").count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_asks_no_robots_again_within_its_life_and_waits_one_full_delay() {
+    let dir = tempfile::tempdir().unwrap();
+    let (net, observer) = web(Site::new().robots(RULES).page("/", Answer::text("x")));
+    let first = Process::plain(&net, dir.path(), START);
+    assert!(first.visit("/").await.is_some());
+    assert!(first.visit("/private").await.is_none());
+    let wall = first.wall();
+    drop(first);
+
+    let second = Process::plain(&net, dir.path(), wall.after(HOUR * 20));
+    let Some(Admission::Wait(turn)) = second.admit("/").await else { panic!("waits one full delay") };
+    assert_eq!(turn.ready.clock, Reason::RateCrawlDelay);
+    assert_eq!(turn.ready.at.since(second.clock.now()), Duration::from_secs(2));
+    assert!(second.visit("/").await.is_some());
+    assert!(second.visit("/private").await.is_none(), "the rules are those of the copy");
+    assert_eq!(robots_requests(&observer), 1);
+    drop(second);
+
+    let third = Process::plain(&net, dir.path(), wall.after(HOUR * 25));
+    assert!(third.visit("/").await.is_some());
+    assert_eq!(robots_requests(&observer), 2, "its life is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn absence_is_remembered_like_a_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    let (net, observer) = web(Site::new().page("/", Answer::text("x")));
+    let first = Process::plain(&net, dir.path(), START);
+    first.gate.robots(&origin()).await;
+    drop(first);
+    let second = Process::plain(&net, dir.path(), START.after(HOUR));
+    second.gate.robots(&origin()).await;
+    assert!(matches!(second.gate.judge(&page("/")), Judgement::Allow(_)));
+    assert_eq!(robots_requests(&observer), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_park_and_its_civil_end_survive_the_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let (net, _observer) = web(Site::new().robots("").page("/", Answer::retry_after(503, 4 * 3600)));
+    let first = Process::plain(&net, dir.path(), START);
+    assert_eq!(first.visit("/").await.unwrap().capture.status, Some(503));
+    let parked = first.wall();
+    drop(first);
+
+    let second = Process::plain(&net, dir.path(), parked.after(HOUR));
+    let Some(Admission::Wait(turn)) = second.admit("/").await else { panic!("parked") };
+    assert_eq!(turn.ready.clock, Reason::ParkRetryAfter);
+    let left = turn.ready.at.since(second.clock.now());
+    assert!(left >= HOUR * 3 && left < HOUR * 3 + Duration::from_secs(1), "{left:?}");
+    drop(second);
+
+    let third = Process::plain(&net, dir.path(), parked.after(HOUR * 5));
+    let Some(Admission::Wait(turn)) = third.admit("/").await else { panic!("one delay") };
+    assert_eq!(turn.ready.clock, Reason::RateOrigin, "the park is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_thirty_days_of_an_unreachable_robots_run_over_restarts() {
+    let dir = tempfile::tempdir().unwrap();
+    let answers = [Answer::text(RULES), Answer::status(503)];
+    let (net, _observer) = web(Site::new().robots_answers(answers).page("/", Answer::text("x")));
+    let days = |n: u32| START.after(HOUR * 24 * n);
+    let first = Process::plain(&net, dir.path(), START);
+    first.gate.robots(&origin()).await;
+    drop(first);
+    let mut seen = Vec::new();
+    for day in [2, 3, 20, 31, 33, 60] {
+        let process = Process::plain(&net, dir.path(), days(day));
+        process.gate.robots(&origin()).await;
+        let life = process.gate.robots_life(&origin());
+        seen.push((
+            day,
+            match life.standing(process.wall()) {
+                Standing::Unreachable(_) => "closed",
+                Standing::Rules { stale: true, .. } => "stale copy",
+                other => panic!("day {day}: {other:?}"),
+            },
+        ));
+        let since = life.failing().unwrap().since.since(days(2));
+        assert!(since < Duration::from_secs(10), "day {day}: the first failure is that of day 2");
+    }
+    let expected = [(2, "closed"), (3, "closed"), (20, "closed"), (31, "closed"), (33, "stale copy"), (60, "stale copy")];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_second_process_is_refused_with_a_hint() {
+    let dir = tempfile::tempdir().unwrap();
+    let _first = StateDir::open(dir.path(), START).unwrap();
+    let refused = StateDir::open(dir.path(), START).unwrap_err();
+    assert!(refused.is_held(), "{refused}");
+    assert!(refused.to_string().ends_with("is in use by another process"), "{refused}");
+    assert!(refused.hint().contains("[state] dir"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_cache_lets_go_is_recalled_and_without_a_state_directory_asked_anew() {
+    for (keeps, requests) in [(true, 1), (false, 2)] {
+        let dir = tempfile::tempdir().unwrap();
+        let (net, observer) = web(Site::new().robots(RULES).page("/", Answer::text("x")));
+        let process = Process::start(&net, keeps.then(|| dir.path()), START, 0);
+        process.gate.robots(&origin()).await;
+        // A cache of no bytes lets everything go; when, is its own affair, so wait for it.
+        while !matches!(process.gate.judge(&page("/")), Judgement::NeedsRobots(_)) {
+            std::thread::yield_now();
+        }
+        process.gate.robots(&origin()).await;
+        assert_eq!(robots_requests(&observer), requests, "state directory: {keeps}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_is_asked_anew_with_its_validators_and_a_304_keeps_it() {
+    let tagged = Answer::text(RULES).field("etag", "\"v1\"").field("last-modified", "Mon, 30 Nov 2026 00:00:00 GMT");
+    let answers = [tagged, Answer::status(304)];
+    let (net, observer) = web(Site::new().robots_answers(answers).page("/", Answer::text("x")));
+    let process = Process::start(&net, None, START, 1 << 20);
+    process.visit("/").await.unwrap();
+    tokio::time::advance(HOUR * 25).await;
+    assert!(process.visit("/").await.is_some());
+    assert!(process.visit("/private").await.is_none(), "the copy lives on");
+    let log = observer.log();
+    let asked: Vec<_> = log.iter().filter(|seen| seen.request.target() == b"/robots.txt").collect();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0].request.field("if-none-match"), None);
+    assert_eq!(asked[1].request.field("if-none-match").as_deref(), Some("\"v1\""));
+    assert_eq!(asked[1].request.field("if-modified-since").as_deref(), Some("Mon, 30 Nov 2026 00:00:00 GMT"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_304_that_nobody_asked_for_allows_nothing() {
+    let (net, _observer) = web(Site::new().robots_answer(Answer::status(304)).page("/", Answer::text("x")));
+    let process = Process::start(&net, None, START, 1 << 20);
+    process.gate.robots(&origin()).await;
+    assert!(matches!(process.gate.judge(&page("/")), Judgement::Hold(hold) if hold.reason == Reason::ParkRobots));
+}
+
+#[tokio::test(start_paused = true)]
+async fn traffic_in_the_last_tenth_of_a_life_asks_ahead_and_nobody_waits_for_it() {
+    let slow = Answer::text(RULES).delay(Duration::from_secs(9));
+    let answers = [Answer::text(RULES), Answer::status(500), slow];
+    let (net, observer) = web(Site::new().robots_answers(answers).page("/", Answer::text("x")));
+    let process = Process::start(&net, None, START, 1 << 20);
+    process.visit("/").await.unwrap();
+    tokio::time::advance(HOUR * 21).await;
+    process.visit("/").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(robots_requests(&observer), 1, "not yet in the last tenth");
+    tokio::time::advance(HOUR).await;
+    process.visit("/").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(robots_requests(&observer), 2, "asked ahead, and failed");
+    assert!(matches!(process.gate.judge(&page("/")), Judgement::Allow(_)), "which changes nothing before the end");
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    process.visit("/").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(robots_requests(&observer), 3, "the next try, in its turn");
+    tokio::time::advance(HOUR * 4).await;
+    assert!(matches!(process.gate.judge(&page("/")), Judgement::Allow(_)), "the new life has begun");
+    assert_eq!(robots_requests(&observer), 3);
+}
