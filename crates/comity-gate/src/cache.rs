@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use comity_policy::{Hold, Judgement, Reason, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage, WallTime};
@@ -24,6 +25,17 @@ pub struct RobotsNews {
 pub(crate) struct RobotsCache {
     entries: Cache<RobotsKey, Arc<Entry>>,
     policy: Arc<RobotsPolicy>,
+    idle: Idle,
+    stores: AtomicU64,
+}
+
+/// What becomes of the entries of origins that nobody asks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// They stay as long as there is room: nothing else remembers them.
+    Stays,
+    /// They go, and cost nothing: the state directory remembers them.
+    Goes,
 }
 
 /// One origin's entry: never changed, only replaced.
@@ -32,6 +44,8 @@ pub(crate) struct Entry {
     life: RobotsLife,
     /// The name does not exist, or no address may be connected to: nothing is asked until then.
     barred: Option<Box<Barred>>,
+    /// When it was last judged by, in milliseconds of civil time.
+    judged: AtomicI64,
 }
 
 /// Why an origin cannot be connected to at all.
@@ -42,12 +56,12 @@ pub(crate) struct Barred {
 }
 
 impl RobotsCache {
-    pub(crate) fn new(policy: Arc<RobotsPolicy>, most_bytes: u64) -> Self {
+    pub(crate) fn new(policy: Arc<RobotsPolicy>, most_bytes: u64, idle: Idle) -> Self {
         let entries = Cache::builder()
             .weigher(|_: &RobotsKey, entry: &Arc<Entry>| entry.weight())
             .max_capacity(most_bytes)
             .build();
-        Self { entries, policy }
+        Self { entries, policy, idle, stores: AtomicU64::new(0) }
     }
 
     /// Judges from what is known; never fetches.
@@ -92,13 +106,38 @@ impl RobotsCache {
     }
 
     /// Puts a life back after an event; the entry is weighed anew.
-    pub(crate) fn store(&self, key: RobotsKey, life: RobotsLife, barred: Option<Barred>) {
-        self.entries.insert(key, Arc::new(Entry { life, barred: barred.map(Box::new) }));
+    pub(crate) fn store(&self, key: RobotsKey, life: RobotsLife, barred: Option<Barred>, now: WallTime) {
+        let judged = AtomicI64::new(now.unix_millis());
+        self.entries.insert(key, Arc::new(Entry { life, barred: barred.map(Box::new), judged }));
+        // A sweep looks at every entry, so it runs once in as many stores: memory follows the origins in use, and where
+        // no new ones come, nothing has to wake up.
+        let stores = self.stores.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.idle == Idle::Goes && stores.is_multiple_of(self.entries.entry_count().max(Self::SWEEP_EVERY)) {
+            self.let_idle_go(now);
+        }
+    }
+
+    /// Stores between two sweeps, at least.
+    const SWEEP_EVERY: u64 = 1024;
+    /// An origin that was not asked about for so long is idle (our choice: some Crawl-delays of the longest kind).
+    const IDLE_AFTER: Duration = Duration::from_secs(900);
+
+    fn let_idle_go(&self, now: WallTime) {
+        let is_idle = |entry: &Entry| {
+            let judged = WallTime::from_unix_millis(entry.judged.load(Ordering::Relaxed));
+            entry.barred.is_none() && now.since(judged) > Self::IDLE_AFTER
+        };
+        for (key, entry) in &self.entries {
+            if is_idle(&entry) {
+                self.entries.invalidate(&*key);
+            }
+        }
     }
 }
 
 impl Entry {
     fn judge(&self, url: &CrawlUrl, terms: &Terms, now: WallTime) -> Judgement {
+        self.judged.store(now.unix_millis(), Ordering::Relaxed);
         match &self.barred {
             Some(barred) if barred.until > now => Judgement::Refuse(Refusal::before_robots(barred.reason, now)),
             Some(_) => Judgement::NeedsRobots(url.origin().clone()),
@@ -110,5 +149,74 @@ impl Entry {
         /// Key, entry and bookkeeping of the cache.
         const FIXED: usize = 256;
         u32::try_from(self.life.heap_bytes() + FIXED).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comity_policy::{Digest, RobotsCopy, RobotsEvent, SeededRandom};
+    use comity_robots::RuleSet;
+
+    const NOW: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
+
+    fn life(origin: &Origin, policy: &Arc<RobotsPolicy>, rules: &RuleSet) -> RobotsLife {
+        let copy = RobotsCopy {
+            digest: Digest::from_bytes([1; 32]),
+            bytes: 100,
+            truncated: false,
+            final_url: None,
+            validators: None,
+            rules: [rules.clone()].into(),
+        };
+        #[expect(clippy::disallowed_methods, reason = "the test plays the flight")]
+        let mut life = RobotsLife::new(origin.clone(), policy.clone());
+        life.apply(RobotsEvent::Parsed { status: 200, copy, max_age: None }, NOW, &SeededRandom::new(1));
+        life
+    }
+
+    /// A cache of so many origins with one rule set, and the bytes that each costs beside it.
+    fn filled(origins: u32, idle: Idle, then: impl FnOnce(&RobotsCache)) -> (RobotsCache, i64) {
+        let policy = Arc::new(RobotsPolicy::default());
+        let rules = RuleSet::parse(b"User-agent: *\nDisallow: /p\n", &["MyBot"], policy.dialect);
+        let mut kept = None;
+        let counted = allocation_counter::measure(|| {
+            let cache = RobotsCache::new(policy.clone(), u64::MAX, idle);
+            for n in 0..origins {
+                let origin = Origin::parse(&format!("https://www.host-{n}.example")).unwrap();
+                cache.store((origin.clone(), Vantage::Direct), life(&origin, &policy, &rules), None, NOW);
+            }
+            cache.entries.run_pending_tasks();
+            then(&cache);
+            kept = Some(cache);
+        });
+        (kept.unwrap(), counted.bytes_current / i64::from(origins))
+    }
+
+    #[test]
+    fn an_idle_origin_costs_little_beside_its_rule_set() {
+        let later = NOW.after(RobotsCache::IDLE_AFTER + Duration::from_secs(1));
+        let sweep = |cache: &RobotsCache| {
+            cache.let_idle_go(later);
+            cache.entries.run_pending_tasks();
+        };
+        let (stays, bytes) = filled(10_000, Idle::Stays, |_| {});
+        let (goes, idle_bytes) = filled(10_000, Idle::Goes, sweep);
+        eprintln!("bytes an origin beside its rule set: {bytes} in the cache, {idle_bytes} once idle");
+        assert_eq!((stays.entries.entry_count(), goes.entries.entry_count()), (10_000, 0));
+        assert!(idle_bytes <= 256 && bytes <= 640, "{idle_bytes} {bytes}");
+    }
+
+    #[test]
+    fn an_origin_in_use_and_a_barred_one_stay() {
+        let (cache, _) = filled(3, Idle::Goes, |_| {});
+        let later = NOW.after(RobotsCache::IDLE_AFTER + Duration::from_secs(1));
+        let key = |n: u32| (Origin::parse(&format!("https://www.host-{n}.example")).unwrap(), Vantage::Direct);
+        let barred = Barred { reason: Reason::FetchDns, until: later.after(Duration::from_secs(60)) };
+        cache.store(key(1), cache.life(&key(1)), Some(barred), NOW);
+        let used = CrawlUrl::parse("https://www.host-2.example/").unwrap();
+        drop(cache.judge(&used, Vantage::Direct, &Terms::default(), later));
+        cache.let_idle_go(later);
+        assert_eq!([0, 1, 2].map(|n| cache.is_unknown(&key(n))), [true, false, false]);
     }
 }

@@ -111,7 +111,7 @@ impl Gate {
             Landing::Barred(refused) => {
                 tracing::info!(origin = %key.0, reason = %refused.reason, detail = %refused.detail, "origin cannot be asked");
                 let until = now.after(BARRED_FOR);
-                inner.cache.store(key.clone(), life, Some(Barred { reason: refused.reason, until }));
+                inner.cache.store(key.clone(), life, Some(Barred { reason: refused.reason, until }), now);
             }
             Landing::Later(ready) => {
                 let wait = ready.at.since(inner.clock.now());
@@ -124,7 +124,7 @@ impl Gate {
     /// From here on the origin is judged and paced by this life.
     pub(crate) fn put_in_force(&self, key: &RobotsKey, life: RobotsLife) {
         self.inner.pacer.set_crawl_delay(&key.0, life.asked_delay());
-        self.inner.cache.store(key.clone(), life, None);
+        self.inner.cache.store(key.clone(), life, None, self.inner.clock.wall());
     }
 
     /// Asks ahead of the end of a life, without anybody waiting for it.

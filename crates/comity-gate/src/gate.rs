@@ -11,7 +11,7 @@ use comity_policy::{
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
-use crate::cache::{RobotsCache, RobotsKey};
+use crate::cache::{Idle, RobotsCache, RobotsKey};
 use crate::flight::Flight;
 use crate::rates::Rates;
 use crate::{NoRecorder, Rate, Recorder, StateDir};
@@ -94,7 +94,11 @@ impl Gate {
             pacer,
             terms,
             token_lists: vec![tokens],
-            cache: RobotsCache::new(robots.clone(), config.robots_cache_bytes),
+            cache: RobotsCache::new(
+                robots.clone(),
+                config.robots_cache_bytes,
+                if config.state.is_some() { Idle::Goes } else { Idle::Stays },
+            ),
             robots,
             flights: Mutex::default(),
             places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),

@@ -8,21 +8,21 @@ use comity_url::Origin;
 
 use crate::cache::RobotsKey;
 use crate::reading::{KeptFile, rules};
-use crate::state::{Recalled, StateDir};
+use crate::state::{Recalled, StateDir, WrittenBy};
 use crate::{Gate, RecalledRobots, StateError};
 
 impl Gate {
-    /// Puts what an earlier process knew of `key` in force; true when that spares the request.
+    /// Puts what is remembered of `key` in force; true when that spares the request.
     ///
-    /// The origin waits one full delay from now on, and what is left of its back-off or park.
+    /// What an earlier process knew makes the origin wait one full delay from now on, and what is left of its back-off or
+    /// park; what this process let go of, its pacer knows better.
     pub(crate) async fn recall(&self, key: &RobotsKey) -> bool {
         let found = self.with_state({
             let key = key.clone();
             move |state| Ok(state.recall(&key)?.map(|found| (found, state.recall_pace(&key.0))))
         });
-        let Some(Some((Recalled { memory, file }, pace))) = found.await else { return false };
+        let Some(Some((Recalled { memory, file, by }, pace))) = found.await else { return false };
         let inner = &self.inner;
-        self.adopt_remembered(&key.0, pace.unwrap_or_else(|error| said(&error)).unwrap_or_default());
         let compiled = file.as_deref().map(|bytes| rules(bytes, &inner.robots, &inner.token_lists));
         let kept = memory.known.as_ref().map(|known| RecalledRobots {
             for_origin: key.0.clone(),
@@ -32,9 +32,13 @@ impl Gate {
         });
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where lives begin")]
         let life = RobotsLife::recall(key.0.clone(), inner.robots.clone(), memory, compiled);
-        if let (Some(kept), true) = (kept, life.fetched().is_some()) {
-            // What decides is on record first.
-            inner.recorder.robots_recalled(kept).await;
+        if by == WrittenBy::AnEarlierRun {
+            self.adopt_remembered(&key.0, pace.unwrap_or_else(|error| said(&error)).unwrap_or_default());
+            if let (Some(kept), true) = (kept, life.fetched().is_some()) {
+                // What decides is on record first.
+                inner.recorder.robots_recalled(kept).await;
+            }
+            self.remember(key, &life, None).await;
         }
         let spared = !life.is_due(inner.clock.wall());
         self.put_in_force(key, life);

@@ -173,7 +173,8 @@ async fn the_thirty_days_of_an_unreachable_robots_run_over_restarts() {
         let since = life.failing().unwrap().since.since(days(2));
         assert!(since < Duration::from_secs(10), "day {day}: the first failure is that of day 2");
     }
-    let expected = [(2, "closed"), (3, "closed"), (20, "closed"), (31, "closed"), (33, "stale copy"), (60, "stale copy")];
+    let expected =
+        [(2, "closed"), (3, "closed"), (20, "closed"), (31, "closed"), (33, "stale copy"), (60, "stale copy")];
     assert_eq!(seen, expected);
 }
 

@@ -11,6 +11,7 @@ const VERSION: u32 = 1;
 struct Life {
     v: u32,
     written: i64,
+    run: u64,
     known: Option<Known>,
     failing: Option<Run>,
     answered: Option<i64>,
@@ -57,10 +58,11 @@ struct Pace {
     failures: u16,
 }
 
-pub(super) fn write_life(memory: &LifeMemory, now: WallTime) -> Vec<u8> {
+pub(super) fn write_life(memory: &LifeMemory, now: WallTime, run: u64) -> Vec<u8> {
     let life = Life {
         v: VERSION,
         written: now.unix_millis(),
+        run,
         known: memory.known.as_ref().map(Known::from),
         failing: memory.failing.as_ref().map(Run::from),
         answered: memory.answered.map(WallTime::unix_millis),
@@ -69,8 +71,14 @@ pub(super) fn write_life(memory: &LifeMemory, now: WallTime) -> Vec<u8> {
     serde_json::to_vec(&life).unwrap_or_default()
 }
 
-/// The life, and when it was written.
-pub(super) fn read_life(bytes: &[u8]) -> Option<(LifeMemory, WallTime)> {
+/// A life, when it was written, and in which run.
+pub(super) struct WrittenLife {
+    pub(super) memory: LifeMemory,
+    pub(super) written: WallTime,
+    pub(super) run: u64,
+}
+
+pub(super) fn read_life(bytes: &[u8]) -> Option<WrittenLife> {
     let life: Life = serde_json::from_slice(bytes).ok().filter(|life: &Life| life.v == VERSION)?;
     let memory = LifeMemory {
         known: match life.known {
@@ -83,7 +91,7 @@ pub(super) fn read_life(bytes: &[u8]) -> Option<(LifeMemory, WallTime)> {
         },
         answered: life.answered.map(WallTime::from_unix_millis),
     };
-    Some((memory, WallTime::from_unix_millis(life.written)))
+    Some(WrittenLife { memory, written: WallTime::from_unix_millis(life.written), run: life.run })
 }
 
 pub(super) fn write_pace(pace: &PaceMemory) -> Vec<u8> {

@@ -14,6 +14,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use crate::cache::RobotsKey;
 pub use error::StateError;
+use format::WrittenLife;
 
 /// The state directory: robots copies, back-offs and parks of successive crawls of one agent.
 ///
@@ -31,6 +32,8 @@ pub struct StateDir {
     copies: Keyspace,
     /// `origin` → back-off and park.
     paces: Keyspace,
+    /// This opening of the directory, one more than the last.
+    run: u64,
 }
 
 /// A life as it was found, with the bytes of its copy.
@@ -38,6 +41,16 @@ pub struct StateDir {
 pub(crate) struct Recalled {
     pub(crate) memory: LifeMemory,
     pub(crate) file: Option<Bytes>,
+    pub(crate) by: WrittenBy,
+}
+
+/// Which process remembered a life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WrittenBy {
+    /// This one: its pacer knows the origin.
+    ThisRun,
+    /// An earlier one.
+    AnEarlierRun,
 }
 
 impl StateDir {
@@ -56,7 +69,12 @@ impl StateDir {
         std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
         let db = Database::builder(path).cache_size(Self::CACHE).worker_threads(1).open().map_err(wrap)?;
         let keyspace = |name: &str| db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(4 << 20));
+        let runs = keyspace("runs").map_err(wrap)?;
+        let last = runs.get("run").map_err(wrap)?.and_then(|bytes| Some(u64::from_be_bytes((*bytes).try_into().ok()?)));
+        let run = last.unwrap_or(0) + 1;
+        runs.insert("run", run.to_be_bytes()).map_err(wrap)?;
         let state = Self {
+            run,
             lives: keyspace("lives").map_err(wrap)?,
             copies: keyspace("copies").map_err(wrap)?,
             paces: keyspace("paces").map_err(wrap)?,
@@ -86,12 +104,13 @@ impl StateDir {
     pub(crate) fn recall(&self, key: &RobotsKey) -> Result<Option<Recalled>, StateError> {
         let wrap = |error| StateError::new(&self.path, error);
         let Some(entry) = self.lives.get(life_key(key)).map_err(wrap)? else { return Ok(None) };
-        let Some((memory, _)) = format::read_life(&entry) else { return Ok(None) };
+        let Some(WrittenLife { memory, run, .. }) = format::read_life(&entry) else { return Ok(None) };
+        let by = if run == self.run { WrittenBy::ThisRun } else { WrittenBy::AnEarlierRun };
         let file = match memory.digest() {
             None => None,
             Some(digest) => self.copies.get(digest.as_bytes()).map_err(wrap)?.map(|bytes| Bytes::from(bytes.to_vec())),
         };
-        Ok(Some(Recalled { memory, file }))
+        Ok(Some(Recalled { memory, file, by }))
     }
 
     /// Remembers a life and, when it has just been received, the file it stands on: both or neither.
@@ -106,7 +125,7 @@ impl StateDir {
         if let Some((digest, bytes)) = file {
             batch.insert(&self.copies, digest.as_bytes().as_slice(), bytes);
         }
-        batch.insert(&self.lives, life_key(key), format::write_life(memory, now));
+        batch.insert(&self.lives, life_key(key), format::write_life(memory, now, self.run));
         batch.commit().map_err(|error| StateError::new(&self.path, error))
     }
 
@@ -132,7 +151,7 @@ impl StateDir {
         for entry in self.lives.iter() {
             let (key, value) = entry.into_inner()?;
             match format::read_life(&value) {
-                Some((memory, written)) if now.since(written) <= Self::KEPT => named.extend(memory.digest()),
+                Some(life) if now.since(life.written) <= Self::KEPT => named.extend(life.memory.digest()),
                 _ => self.lives.remove(key)?,
             }
         }
