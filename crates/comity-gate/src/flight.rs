@@ -183,8 +183,7 @@ impl Gate {
         let asked = Asked {
             origin: chain.origin(),
             conditional: request != Request::default(),
-            policy: &self.inner.robots,
-            token_lists: &self.inner.token_lists,
+            compiler: &self.inner.compiler,
         };
         let reading = read_hop(&asked, &fetched.capture, sink, self.inner.clock.wall());
         let visit = RobotsVisit {

@@ -12,6 +12,7 @@ use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
 use crate::cache::{Idle, RobotsCache, RobotsKey};
+use crate::compiler::Compiler;
 use crate::flight::Flight;
 use crate::rates::Rates;
 use crate::{NoRecorder, Rate, Recorder, StateDir};
@@ -67,8 +68,7 @@ pub(crate) struct Inner {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) pacer: Pacer,
     pub(crate) terms: Terms,
-    pub(crate) token_lists: Vec<Vec<String>>,
-    pub(crate) robots: Arc<RobotsPolicy>,
+    pub(crate) compiler: Compiler,
     pub(crate) cache: RobotsCache,
     pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
     pub(crate) places: Arc<Semaphore>,
@@ -93,13 +93,12 @@ impl Gate {
         let inner = Inner {
             pacer,
             terms,
-            token_lists: vec![tokens],
             cache: RobotsCache::new(
                 robots.clone(),
                 config.robots_cache_bytes,
                 if config.state.is_some() { Idle::Goes } else { Idle::Stays },
             ),
-            robots,
+            compiler: Compiler::new(robots, vec![tokens]),
             flights: Mutex::default(),
             places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
             rates: Rates::new(config.max_rate, config.max_rate_domain, clock.clone()),

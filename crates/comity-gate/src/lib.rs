@@ -30,6 +30,7 @@
 
 mod admit;
 mod cache;
+mod compiler;
 mod flight;
 mod gate;
 mod rates;

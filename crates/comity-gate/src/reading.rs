@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_fetch::{ResponseHead, Sink, Want};
-use comity_policy::{
-    Capture, Digest, Reason, RobotsCopy, RobotsEvent, RobotsPolicy, Validators, WallTime, parse_retry_after,
-};
-use comity_robots::{MAX_BYTES, RuleSet};
+use comity_policy::{Capture, Digest, Reason, RobotsCopy, RobotsEvent, Validators, WallTime, parse_retry_after};
+use comity_robots::MAX_BYTES;
 use comity_url::{CrawlUrl, Origin};
 use sha2::{Digest as _, Sha256};
+
+use crate::compiler::Compiler;
 
 /// What one hop of a robots.txt chain means.
 pub(crate) enum Hop {
@@ -51,8 +51,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) origin: &'a Origin,
     /// Whether validators were sent: only then does a 304 say that the copy holds.
     pub(crate) conditional: bool,
-    pub(crate) policy: &'a RobotsPolicy,
-    pub(crate) token_lists: &'a [Vec<String>],
+    pub(crate) compiler: &'a Compiler,
 }
 
 /// Reads one answer (robots semantics §2.1): redirects, absence, rules, or failure; never failure as permission.
@@ -105,15 +104,9 @@ fn compile(asked: &Asked<'_>, capture: &Capture, sink: FileSink) -> (RobotsCopy,
         truncated: sink.seen > MAX_BYTES as u64,
         final_url: Some(capture.url.clone()).filter(|url| *url != asked.origin.robots_url()),
         validators: validators(capture).map(Box::new),
-        rules: rules(&sink.kept, asked.policy, asked.token_lists),
+        rules: asked.compiler.compile(&sink.kept),
     };
     (copy, (digest, Bytes::from(sink.kept)))
-}
-
-/// Compiles the kept bytes for every token list.
-pub(crate) fn rules(bytes: &[u8], policy: &RobotsPolicy, token_lists: &[Vec<String>]) -> Box<[RuleSet]> {
-    let tokens = token_lists.iter().map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
-    tokens.map(|tokens| RuleSet::parse(bytes, &tokens, policy.dialect)).collect()
 }
 
 /// The validators that the answer offers, as far as they are of sane length.

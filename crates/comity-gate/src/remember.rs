@@ -7,7 +7,7 @@ use comity_policy::{Instant, OriginPace, PaceMemory, RobotsLife};
 use comity_url::Origin;
 
 use crate::cache::RobotsKey;
-use crate::reading::{KeptFile, rules};
+use crate::reading::KeptFile;
 use crate::state::{Recalled, StateDir, WrittenBy};
 use crate::{Gate, RecalledRobots, StateError};
 
@@ -23,7 +23,7 @@ impl Gate {
         });
         let Some(Some((Recalled { memory, file, by }, pace))) = found.await else { return false };
         let inner = &self.inner;
-        let compiled = file.as_deref().map(|bytes| rules(bytes, &inner.robots, &inner.token_lists));
+        let compiled = file.as_deref().map(|bytes| inner.compiler.compile(bytes));
         let kept = memory.known.as_ref().map(|known| RecalledRobots {
             for_origin: key.0.clone(),
             fetched: known.fetched,
@@ -31,7 +31,7 @@ impl Gate {
             file: memory.digest().zip(file),
         });
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where lives begin")]
-        let life = RobotsLife::recall(key.0.clone(), inner.robots.clone(), memory, compiled);
+        let life = RobotsLife::recall(key.0.clone(), inner.compiler.policy().clone(), memory, compiled);
         if by == WrittenBy::AnEarlierRun {
             self.adopt_remembered(&key.0, pace.unwrap_or_else(|error| said(&error)).unwrap_or_default());
             if let (Some(kept), true) = (kept, life.fetched().is_some()) {
