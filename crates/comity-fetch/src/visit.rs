@@ -1,7 +1,6 @@
 use bytes::Bytes;
 use comity_policy::{
-    Capture, Exchange, Instant, Outcome, Protocol, Reason, Spool, StalePermit, Timings, Truncation, Vantage,
-    parse_retry_after,
+    Capture, Exchange, Instant, Outcome, PaceFields, Protocol, Reason, Spool, StalePermit, Timings, Truncation, Vantage,
 };
 use comity_url::CrawlUrl;
 use http_body_util::Empty;
@@ -96,6 +95,13 @@ impl<'a> Visit<'a> {
             self.capture.peer = Some(link.peer.ip());
             self.capture.tls.clone_from(&link.tls);
             self.capture.timings.connect = connect;
+            if let Err(ready) = exchange.may_write(self.house.clock.now()) {
+                self.keep(link).await;
+                return Err(Unanswered {
+                    exchange: Some(exchange),
+                    fault: Fault::new(ready.clock, ready.clock.text()),
+                });
+            }
             link.books.open(exchange, self.house.config.limits.max_head_bytes);
             let fault = match self.await_head(&mut link, request.clone()).await {
                 Ok(answer) => return Ok((link, answer)),
@@ -267,8 +273,12 @@ impl<'a> Visit<'a> {
         let capture = &self.capture;
         match capture.status {
             Some(status) => {
-                let read = |value| parse_retry_after(value, capture.field("date"), self.house.clock.wall());
-                Outcome::Answered { status, retry_after: capture.field("retry-after").and_then(read) }
+                let fields = capture.fields.iter().map(|(name, value)| (name.as_str(), value.as_ref()));
+                let PaceFields { retry_after, rate_limit, notes } = PaceFields::read(fields, self.house.clock.wall());
+                for note in notes {
+                    tracing::info!(url = %capture.url, note = note.as_str(), "pace field ignored");
+                }
+                Outcome::Answered { status, retry_after, rate_limit }
             }
             None => Outcome::Failed(capture.fault.unwrap_or(Reason::FetchReset)),
         }

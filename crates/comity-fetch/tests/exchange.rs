@@ -38,7 +38,7 @@ async fn a_page_is_captured_byte_for_byte() {
     assert_eq!((capture.protocol, capture.peer), (Protocol::Http11, Some("10.0.0.1".parse().unwrap())));
     assert_eq!((capture.started, capture.tls.clone()), (support::WALL, None));
     assert_eq!(capture.timings.head, Some(Duration::from_millis(40)));
-    assert_eq!(page.fetched.outcome, Outcome::Answered { status: 200, retry_after: None });
+    assert_eq!(page.fetched.outcome, Outcome::answered(200));
     assert_eq!(rig.pacer.in_flight(), 0);
 }
 
@@ -324,7 +324,7 @@ async fn retry_after_is_read_for_the_pacer() {
         let rig = Rig::new(move |_, _| once(&wire));
         let page = rig.fetch("http://a.test/").await;
         let retry_after = seconds.map(Duration::from_secs);
-        assert_eq!(page.fetched.outcome, Outcome::Answered { status: 429, retry_after }, "{fields}");
+        assert_eq!(page.fetched.outcome, Outcome::Answered { status: 429, retry_after, rate_limit: None }, "{fields}");
     }
 }
 

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use comity_fetch::Refused;
-use comity_policy::{Allowance, OriginPace, Permit, Ready, Slot, Turn, Vantage};
+use comity_policy::{Allowance, Instant, OriginPace, Permit, Ready, RobotsChain, Slot, Turn, Vantage};
 use comity_url::Origin;
 
 use crate::Gate;
@@ -29,10 +29,10 @@ impl Gate {
             Err(refused) => return Admission::Refuse(refused),
         };
         self.inner.pacer.adopt(&origin, pace);
-        let asked = self.inner.cache.asked_delay(&(origin.clone(), Vantage::Direct));
-        self.inner.pacer.set_crawl_delay(&origin, asked);
+        let asked = self.inner.cache.asked_pace(&(origin.clone(), Vantage::Direct));
+        self.inner.pacer.set_asked(&origin, &asked, self.inner.clock.moment());
         let turn = |ready| Turn { ready, ..self.turn(&origin) };
-        match self.take_turn(&origin, candidates).await {
+        match self.take_turn(Errand::Page(&origin), candidates).await {
             Err(ready) => Admission::Wait(turn(ready)),
             Ok(slot) => match Permit::new(allowance, slot) {
                 Ok(permit) => {
@@ -48,19 +48,45 @@ impl Gate {
         }
     }
 
-    /// A slot for `origin` now, with a place among the open requests tied to it.
-    pub(crate) async fn take_turn(&self, origin: &Origin, candidates: Vec<SocketAddr>) -> Result<Slot, Ready> {
+    /// A slot now, with a place among the open requests tied to it.
+    pub(crate) async fn take_turn(&self, errand: Errand<'_>, candidates: Vec<SocketAddr>) -> Result<Slot, Ready> {
         // Asked first without a place: who would have to wait anyway must not hold one meanwhile.
-        let ready = self.turn(origin).ready;
+        let ready = errand.turn(self).ready;
         if ready.at > self.inner.clock.now() {
             return Err(ready);
         }
         let Ok(place) = self.inner.places.clone().acquire_owned().await else {
             return Err(ready); // the semaphore is never closed
         };
-        let mut slot = self.inner.pacer.try_slot(origin, candidates, self.inner.clock.now())?;
-        self.inner.rates.take(origin)?; // on a refusal the slot is dropped unsent: no charge
+        let mut slot = errand.slot(self, candidates, self.inner.clock.now())?;
+        self.inner.rates.take(slot.origin())?; // on a refusal the slot is dropped unsent: no charge
         slot.attach(place);
         Ok(slot)
+    }
+}
+
+/// What a turn is wanted for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Errand<'a> {
+    /// A page of an origin.
+    Page(&'a Origin),
+    /// The next request of a robots.txt chain: at any hour (docs/decisions/0018).
+    Robots(&'a RobotsChain),
+}
+
+impl Errand<'_> {
+    fn turn(self, gate: &Gate) -> Turn {
+        let now = gate.inner.clock.now();
+        match self {
+            Self::Page(origin) => gate.inner.pacer.turn(origin, now),
+            Self::Robots(chain) => gate.inner.pacer.robots_turn(chain, now),
+        }
+    }
+
+    fn slot(self, gate: &Gate, candidates: Vec<SocketAddr>, now: Instant) -> Result<Slot, Ready> {
+        match self {
+            Self::Page(origin) => gate.inner.pacer.try_slot(origin, candidates, now),
+            Self::Robots(chain) => gate.inner.pacer.try_robots_slot(chain, candidates, now),
+        }
     }
 }

@@ -2,7 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use comity_policy::{Hold, Judgement, Reason, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage, WallTime};
+use comity_policy::{
+    AskedPace, Hold, Judgement, Reason, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage, WallTime,
+};
 use comity_url::{CrawlUrl, Origin};
 use moka::sync::Cache;
 
@@ -83,9 +85,9 @@ impl RobotsCache {
         )
     }
 
-    /// The delay that robots.txt of one origin asks for.
-    pub(crate) fn asked_delay(&self, key: &RobotsKey) -> Option<Duration> {
-        self.entries.get(key).and_then(|entry| entry.life.asked_delay())
+    /// What robots.txt of one origin asks about pace.
+    pub(crate) fn asked_pace(&self, key: &RobotsKey) -> AskedPace {
+        self.entries.get(key).map(|entry| entry.life.asked_pace()).unwrap_or_default()
     }
 
     /// True when nothing is held in memory for `key`: it may still be remembered elsewhere.

@@ -8,6 +8,7 @@ use comity_policy::{Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEve
 use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
 
+use crate::admit::Errand;
 use crate::cache::{Barred, RobotsKey};
 use crate::gate::{Gate, Inner};
 use crate::reading::{Asked, FileSink, Hop, KeptFile, Reading, read_hop};
@@ -123,7 +124,7 @@ impl Gate {
 
     /// From here on the origin is judged and paced by this life.
     pub(crate) fn put_in_force(&self, key: &RobotsKey, life: RobotsLife) {
-        self.inner.pacer.set_crawl_delay(&key.0, life.asked_delay());
+        self.inner.pacer.set_asked(&key.0, &life.asked_pace(), self.inner.clock.moment());
         self.inner.cache.store(key.clone(), life, None, self.inner.clock.wall());
     }
 
@@ -210,12 +211,13 @@ impl Gate {
                 }
                 Err(refused) => return Err(self.not_connectable(chain, refused)),
             };
-            let ready = match self.take_turn(origin, candidates).await {
+            let ready = match self.take_turn(Errand::Robots(chain), candidates).await {
                 Ok(slot) => return Ok(slot),
                 Err(ready) => ready,
             };
-            if ready.at.since(self.inner.clock.now()) > PATIENCE {
-                return Err(Landing::Later(ready));
+            let wait = ready.at.since(self.inner.clock.now());
+            if wait > PATIENCE {
+                return Err(self.far_ahead(chain, ready, wait));
             }
             self.sleep_until(ready.at).await;
         }
@@ -229,6 +231,15 @@ const RESOLVER_WAIT: Duration = Duration::from_secs(2);
 const RESOLVER_AT_WORK: Duration = Duration::from_secs(60);
 
 impl Gate {
+    /// A turn that is not waited for. At the origin itself it is told. Behind a redirect the try has failed: told, the
+    /// chain would begin anew, and meet the same wait again and again.
+    fn far_ahead(&self, chain: &RobotsChain, ready: Ready, wait: Duration) -> Landing {
+        if chain.hops() == 0 {
+            return Landing::Later(ready);
+        }
+        Landing::Event(RobotsEvent::Unreachable { cause: ready.clock, status: None, retry_after: Some(wait) })
+    }
+
     /// At the origin itself a refused address or a missing name ends the matter; behind a redirect it makes robots.txt
     /// unreachable (robots semantics §2.2).
     fn not_connectable(&self, chain: &RobotsChain, refused: Refused) -> Landing {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use comity_fetch::Fetcher;
 use comity_policy::{
-    Clock, Identity, Judge, Judgement, OriginPace, Outcome, Pacer, Politeness, Random, Receipt, RobotsLife,
-    RobotsPolicy, Terms, Turn, Vantage,
+    Clock, Identity, Judge, Judgement, OriginClocks, OriginPace, Outcome, Pacer, Parked, Politeness, Random, Receipt,
+    RobotsLife, RobotsPolicy, Terms, Turn, Vantage,
 };
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
@@ -133,6 +133,18 @@ impl Gate {
     #[must_use]
     pub fn pace(&self, origin: &Origin) -> OriginPace {
         self.inner.pacer.pace(origin, self.inner.clock.now())
+    }
+
+    /// Every clock of `origin` and of the address last charged for it; `None` when it has no past here.
+    #[must_use]
+    pub fn clocks(&self, origin: &Origin) -> Option<OriginClocks> {
+        self.inner.pacer.clocks(origin, self.inner.clock.now())
+    }
+
+    /// Origins that are parked or outside their hours: those that come back first, `most` of them.
+    #[must_use]
+    pub fn parked(&self, most: usize) -> Vec<Parked> {
+        self.inner.pacer.parked(self.inner.clock.now(), most)
     }
 
     /// What is known of an origin's robots.txt, as a value.

@@ -129,6 +129,33 @@ impl fmt::Display for WallTime {
     }
 }
 
+/// Both clocks, read at once: what joins a delay, which is monotonic, with an hour of the day, which is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The monotonic clock.
+    pub now: Instant,
+    /// Civil time, a millisecond behind at most.
+    pub wall: WallTime,
+}
+
+impl Moment {
+    /// Civil time at `at`, as far as this reading tells: up to two milliseconds behind, never ahead.
+    #[must_use]
+    pub fn wall_at(self, at: Instant) -> WallTime {
+        if at >= self.now {
+            return self.wall.after(at.since(self.now));
+        }
+        let back = i64::try_from(self.now.since(at).as_micros().div_ceil(1000)).unwrap_or(i64::MAX);
+        WallTime::from_unix_millis(self.wall.unix_millis().saturating_sub(back))
+    }
+
+    /// The instant at which it is `wall`: up to a millisecond late, never early. [`Moment::now`] when that has passed.
+    #[must_use]
+    pub fn instant_at(self, wall: WallTime) -> Instant {
+        self.now.after(wall.since(self.wall))
+    }
+}
+
 /// Where time comes from. Levels 0 to 2 and the scheduler are *passed* instants; whoever does I/O reads them here.
 ///
 /// Both readings never go backwards within a process.
@@ -137,6 +164,13 @@ pub trait Clock: Send + Sync + fmt::Debug {
     fn now(&self) -> Instant;
     /// Civil time: for records, robots lives and anything that outlives the process.
     fn wall(&self) -> WallTime;
+
+    /// Both at once.
+    fn moment(&self) -> Moment {
+        // Civil time first: read a little before the instant it goes with, it is behind and never ahead.
+        let wall = self.wall();
+        Moment { now: self.now(), wall }
+    }
 }
 
 /// The largest day of a month.
@@ -200,6 +234,21 @@ mod tests {
         }
         assert_eq!(WallTime::from_civil((2026, 2, 29), (0, 0, 0)), None);
         assert_eq!(WallTime::from_civil((2026, 13, 1), (0, 0, 0)), None);
+    }
+
+    #[test]
+    fn a_moment_converts_both_ways_and_never_to_the_early_side() {
+        let at = Moment { now: Instant::from_micros(5_000_500), wall: WallTime::from_unix_millis(1_000_000) };
+        let rows = [(5_000_500, 1_000_000), (5_001_499, 1_000_000), (5_001_500, 1_000_001), (5_000_499, 999_999)];
+        for (micros, millis) in rows {
+            assert_eq!(at.wall_at(Instant::from_micros(micros)).unix_millis(), millis, "{micros}");
+        }
+        assert_eq!(at.instant_at(WallTime::from_unix_millis(1_000_250)).as_micros(), 5_250_500);
+        assert_eq!(at.instant_at(WallTime::from_unix_millis(3)), at.now);
+        assert_eq!(
+            at.wall_at(Instant::NEVER).unix_millis(),
+            1_000_000 + i64::try_from((u64::MAX - 5_000_500) / 1000).unwrap()
+        );
     }
 
     #[test]

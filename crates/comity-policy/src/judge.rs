@@ -5,7 +5,7 @@ use comity_robots::{Evidence, RuleSet};
 use comity_signals::{Declared, Preferences};
 use comity_url::{CrawlUrl, Origin};
 
-use crate::{Decision, Reason, RobotsBasis, RobotsLife, RobotsState, RuleEvidence, Standing, WallTime};
+use crate::{AskedPace, Decision, Reason, RobotsBasis, RobotsLife, RobotsState, RuleEvidence, Standing, WallTime};
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
 pub trait Judge: Send + Sync {
@@ -167,7 +167,9 @@ fn by_rules(
         // A copy without a rule set cannot be judged by: fail closed, ask again.
         return Judgement::NeedsRobots(url.origin().clone());
     };
-    if asked_delay(lists).is_some_and(|delay| delay > terms.max_crawl_delay) && !url.is_robots_txt() {
+    // A delay of some hours only closes these hours; that is the pacer's to say.
+    let asked = AskedPace::of(lists).delay();
+    if asked.is_some_and(|delay| delay > terms.max_crawl_delay) && !url.is_robots_txt() {
         return Judgement::Hold(Hold { reason: Reason::ParkCrawlDelay, wait: None });
     }
     let (reason, rule) = match verdict {
@@ -216,12 +218,6 @@ fn strictest_preferences(lists: &[RuleSet], target: &[u8]) -> Preferences {
             Preferences::combine(&statements)
         }
     }
-}
-
-/// The delay that robots.txt asks for: the largest Crawl-delay or Request-rate of all token lists.
-pub(crate) fn asked_delay(lists: &[RuleSet]) -> Option<Duration> {
-    let one = |set: &RuleSet| set.crawl_delay().max(set.request_rate().map(|rate| rate.delay()));
-    lists.iter().filter_map(one).max()
 }
 
 fn allow(url: &CrawlUrl, decision: Decision) -> Judgement {

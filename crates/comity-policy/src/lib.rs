@@ -22,7 +22,7 @@
 //! let mut exchange = Permit::for_robots(&RobotsChain::new(&origin), slot)?.redeem(now)?;
 //! exchange.written(now);
 //! exchange.head(now);
-//! let _pace = pacer.settle(exchange.finish(), Outcome::Answered { status: 200, retry_after: None }, now);
+//! let _pace = pacer.settle(exchange.finish(), Outcome::answered(200), now);
 //! assert!(pacer.try_slot(&origin, Vec::new(), now).is_err(), "the floor of one second runs from the head");
 //! # Ok(())
 //! # }
@@ -30,21 +30,25 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `clock`, `random` | [`Clock`], [`Instant`], [`WallTime`], [`Random`]: what is passed in |
+//! | `clock`, `random` | [`Clock`], [`Instant`], [`WallTime`], [`Moment`], [`Random`]: what is passed in |
 //! | `reason` | [`Reason`]: one vocabulary of outcomes |
 //! | `robots_event`, `robots_life` | [`RobotsEvent`], [`RobotsLife`]: the states of one origin's robots.txt |
 //! | `life_memory`, `pace_memory` | [`LifeMemory`], [`PaceMemory`]: lives and paces over restarts |
 //! | `judge`, `decision` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
 //! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
+//! | `asked`, `hours` | [`AskedPace`]: what robots.txt asks about pace, hours of the day included |
+//! | `rate_limit`, `retry_after`, `structured` | [`PaceFields`], [`RateLimit`]: what an answer's fields ask about pace |
 //! | `permit`, `chain` | [`Permit`], [`Exchange`], [`Receipt`], [`RobotsChain`]: the life of a request |
 //! | `capture` | [`Capture`]: what was sent and received |
 //! | `identity` | [`Identity`]: who we are |
 
+mod asked;
 mod capture;
 mod chain;
 mod clock;
 mod decision;
 mod digest;
+mod hours;
 mod identity;
 mod judge;
 mod life_memory;
@@ -55,15 +59,18 @@ mod pacer;
 mod permit;
 mod politeness;
 mod random;
+mod rate_limit;
 mod reason;
 mod retry_after;
 mod robots_event;
 mod robots_life;
 mod slot;
+mod structured;
 
+pub use asked::{AskedPace, Opening};
 pub use capture::{Capture, Protocol, Spool, Timings, TlsFacts, Truncation, Vantage};
 pub use chain::{ChainEnd, RobotsChain};
-pub use clock::{Clock, Instant, WallTime};
+pub use clock::{Clock, Instant, Moment, WallTime};
 pub use decision::{Decision, RobotsBasis, RobotsEvidence, RobotsState, RuleEvidence};
 pub use digest::{Digest, DigestError};
 pub use identity::{Identity, IdentityError};
@@ -72,10 +79,11 @@ pub use life_memory::{KnownMemory, LifeMemory, Remembered};
 pub use net::{Network, NetworkError};
 pub use pace::{AddressPace, ClockReading, OriginPace, Outcome, Ready};
 pub use pace_memory::PaceMemory;
-pub use pacer::{Overlap, Pacer, Turn};
+pub use pacer::{AddressClock, OriginClocks, Overlap, Pacer, Parked, Turn};
 pub use permit::{Errand, Exchange, Permit, Receipt, StalePermit, WrongOrigin};
 pub use politeness::{Adaptive, AddressLimits, Politeness};
 pub use random::{Random, SeededRandom};
+pub use rate_limit::{PaceFields, PaceNote, RateLimit};
 pub use reason::Reason;
 pub use retry_after::{parse_http_date, parse_retry_after};
 pub use robots_event::{OnUnreachable, RobotsCopy, RobotsEvent, RobotsPolicy, Validators};

@@ -1,24 +1,26 @@
 use std::time::Duration;
 
-use crate::{Adaptive, Instant, Politeness, Random, Reason};
+use crate::{Adaptive, Instant, Politeness, Random, RateLimit, Reason};
 
 /// What is known about the pace of one origin: a plain value, moved between frontier and pacer.
 ///
 /// Invariant 5: at most 64 bytes, and nobody but its functions computes a delay. All instants are of one clock.
-/// The next instant is the *latest* of four clocks, which never overwrite each other: own floor, Crawl-delay,
-/// adaptive delay, back-off (with parks).
+/// The next instant is the *latest* of all clocks, which never overwrite each other: own floor with adaptive delay,
+/// Crawl-delay, back-off (with parks), hours of the day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OriginPace {
     pub(crate) last_head: u64,
     pub(crate) backoff_until: u64,
     pub(crate) parked_until: u64,
     pub(crate) backoff_since: u64,
+    pub(crate) closed_until: u64,
     pub(crate) crawl_delay_ms: u32,
     pub(crate) floor_ms: u32,
     pub(crate) latency_us: u32,
     pub(crate) jitter_permille: u16,
     pub(crate) failures: u16,
     pub(crate) park: Option<Park>,
+    pub(crate) closed: Option<Closed>,
     pub(crate) seen: bool,
 }
 
@@ -31,12 +33,22 @@ pub(crate) enum Park {
     CrawlDelay,
 }
 
+/// Which hours of the day hold an origin back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closed {
+    VisitTime,
+    RequestRate,
+    /// A Request-rate that is slower, in its hours, than we accept.
+    TooSlow,
+}
+
 /// When an origin may be asked next, and which clock says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// The earliest instant; [`Instant::START`] when nothing holds it back.
     pub at: Instant,
-    /// The clock that binds: `rate.origin`, `rate.crawl_delay`, `rate.backoff`, `park.*`; `ok` when none does.
+    /// The clock that binds: `rate.origin`, `rate.crawl_delay`, `rate.visit_time`, `rate.backoff`, `park.*`; `ok`
+    /// when none does.
     pub clock: Reason,
 }
 
@@ -60,9 +72,19 @@ pub enum Outcome {
         status: u16,
         /// The parsed `Retry-After`, uncapped.
         retry_after: Option<Duration>,
+        /// The parsed rate-limit fields, uncapped.
+        rate_limit: Option<RateLimit>,
     },
     /// No response head came: name resolution, connection, TLS, timeout, reset.
     Failed(Reason),
+}
+
+impl Outcome {
+    /// An answer that says nothing about pace.
+    #[must_use]
+    pub const fn answered(status: u16) -> Self {
+        Self::Answered { status, retry_after: None, rate_limit: None }
+    }
 }
 
 impl OriginPace {
@@ -80,6 +102,40 @@ impl OriginPace {
             (false, Some(Park::CrawlDelay)) => self.unpark(),
             (false, _) => {}
         }
+    }
+
+    /// The hours of the day hold the origin back until `until` ([`Instant::NEVER`]: for ever), and `clock` says which:
+    /// an [`Opening`](crate::Opening), converted. Replaces what was set before.
+    pub fn close(&mut self, until: Instant, clock: Reason) {
+        self.closed_until = until.as_micros();
+        self.closed = match clock {
+            Reason::Ok => None,
+            Reason::RateVisitTime => Some(Closed::VisitTime),
+            Reason::ParkCrawlDelay => Some(Closed::TooSlow),
+            _ => Some(Closed::RequestRate),
+        };
+    }
+
+    /// No hour of the day holds the origin back.
+    pub const fn open(&mut self) {
+        self.closed_until = 0;
+        self.closed = None;
+    }
+
+    /// When the last head arrived, or the last request failed.
+    #[must_use]
+    pub fn last_head(&self) -> Option<Instant> {
+        self.seen.then_some(Instant::from_micros(self.last_head))
+    }
+
+    /// Until when it is parked, and why: a long Retry-After, or a Crawl-delay above the longest accepted.
+    #[must_use]
+    pub fn parked(&self) -> Option<ClockReading> {
+        self.park.map(|park| ClockReading {
+            clock: park.reason(),
+            until: Instant::from_micros(self.parked_until),
+            delay: Duration::ZERO,
+        })
     }
 
     /// The Crawl-delay in force; zero when there is none.
@@ -106,9 +162,9 @@ impl OriginPace {
             .map_or(Ready { at: Instant::START, clock: Reason::Ok }, |r| Ready { at: r.until, clock: r.clock })
     }
 
-    /// Every clock that says something, in the order floor or adaptive, Crawl-delay, back-off, park.
+    /// Every clock that says something, in the order floor or adaptive, Crawl-delay, back-off, park, hours of the day.
     #[must_use]
-    pub fn clocks(&self, rules: &Politeness) -> [Option<ClockReading>; 4] {
+    pub fn clocks(&self, rules: &Politeness) -> [Option<ClockReading>; 5] {
         let own = self.own_delay(rules);
         let crawl = self.crawl_delay();
         let after = |delay: Duration| Instant::from_micros(self.last_head).after(delay);
@@ -123,7 +179,8 @@ impl OriginPace {
             (self.seen && !crawl.is_zero()).then(|| reading(Reason::RateCrawlDelay, after(crawl), crawl)),
             (self.backoff_until > 0)
                 .then(|| reading(Reason::RateBackoff, Instant::from_micros(self.backoff_until), Duration::ZERO)),
-            self.park.map(|park| reading(park.reason(), Instant::from_micros(self.parked_until), Duration::ZERO)),
+            self.parked(),
+            self.closed.map(|closed| reading(closed.reason(), Instant::from_micros(self.closed_until), Duration::ZERO)),
         ]
     }
 
@@ -141,11 +198,16 @@ impl OriginPace {
     ///
     /// 429 and 503 pause or park the origin; transport failures back off; an answer below 500 ends a run of failures.
     /// A burst is one event: an answer to a request written before the current back-off began does not add to it.
+    /// Redirects with a Retry-After and rate-limit fields pause too, and are no failures.
     pub fn on_outcome(&mut self, outcome: Outcome, sent: Instant, now: Instant) {
         match outcome {
-            Outcome::Answered { status: 429 | 503, retry_after } => self.slow_down(retry_after, sent, now),
-            Outcome::Answered { status: 500.., .. } => {}
-            Outcome::Answered { .. } => self.failures = 0,
+            Outcome::Answered { status, retry_after, rate_limit } => {
+                // Zero is no time: whoever says so and means "now" gets our own back-off.
+                let told = retry_after.filter(|wait| !wait.is_zero() && waits_after(status));
+                // Retry-After takes precedence (draft-ietf-httpapi-ratelimit-headers-11).
+                let limit = rate_limit.filter(|_| told.is_none()).unwrap_or_default();
+                self.answered(status, told, limit, (sent, now));
+            }
             Outcome::Failed(reason) if counts_against_origin(reason) => {
                 self.back_off(Politeness::TRANSPORT_CAP, sent, now);
             }
@@ -162,6 +224,8 @@ impl OriginPace {
             backoff_since: newer.backoff_since.max(older.backoff_since),
             parked_until: newer.parked_until.max(older.parked_until),
             park: newer.park.or(older.park),
+            closed_until: newer.closed_until.max(older.closed_until),
+            closed: newer.closed.or(older.closed),
             crawl_delay_ms: newer.crawl_delay_ms.max(older.crawl_delay_ms),
             floor_ms: newer.floor_ms.max(older.floor_ms),
             failures: newer.failures.max(older.failures),
@@ -187,28 +251,45 @@ impl OriginPace {
         }
     }
 
-    fn slow_down(&mut self, retry_after: Option<Duration>, sent: Instant, now: Instant) {
-        match retry_after.filter(|wait| !wait.is_zero()) {
-            None => self.back_off(Politeness::BACKOFF_CAP, sent, now),
-            Some(wait) => {
-                self.count_failure(sent, now);
-                let until = now.after(wait.min(Politeness::RETRY_AFTER_CAP));
-                if wait > Politeness::RETRY_AFTER_PAUSE {
-                    self.set_park(Park::RetryAfter, until);
-                } else {
-                    self.backoff_until = self.backoff_until.max(until.as_micros());
-                }
-            }
+    fn answered(&mut self, status: u16, told: Option<Duration>, limit: RateLimit, (sent, now): (Instant, Instant)) {
+        match status {
+            429 | 503 => match told.or(limit.reset.filter(|wait| !wait.is_zero())) {
+                Some(_) => drop(self.count_failure(sent, now)),
+                None => self.back_off(Politeness::BACKOFF_CAP, sent, now),
+            },
+            500.. => {}
+            _ => self.failures = 0,
+        }
+        if limit.unknown_reset {
+            self.pause(self.own_back_off(Politeness::BACKOFF_CAP), now);
+        }
+        self.pause(told.unwrap_or_default().max(limit.told()), now);
+    }
+
+    /// Leaves the origin alone for `wait`: a pause, above an hour a park, at most a day (design §7).
+    fn pause(&mut self, wait: Duration, now: Instant) {
+        if wait.is_zero() {
+            return;
+        }
+        let until = now.after(wait.min(Politeness::RETRY_AFTER_CAP));
+        if wait > Politeness::RETRY_AFTER_PAUSE {
+            self.set_park(Park::RetryAfter, until);
+        } else {
+            self.backoff_until = self.backoff_until.max(until.as_micros());
         }
     }
 
     fn back_off(&mut self, cap: Duration, sent: Instant, now: Instant) {
-        if !self.count_failure(sent, now) {
-            return;
+        if self.count_failure(sent, now) {
+            let until = now.after(self.own_back_off(cap));
+            self.backoff_until = self.backoff_until.max(until.as_micros());
         }
+    }
+
+    /// The own back-off after so many failures in a row: as after the first when there was none.
+    fn own_back_off(&self, cap: Duration) -> Duration {
         let doublings = u32::from(self.failures.saturating_sub(1)).min(16);
-        let wait = (Politeness::BACKOFF_BASE * 2_u32.pow(doublings)).min(cap);
-        self.backoff_until = self.backoff_until.max(now.after(wait).as_micros());
+        (Politeness::BACKOFF_BASE * 2_u32.pow(doublings)).min(cap)
     }
 
     /// Counts one event; false when `sent` belongs to the burst that is already counted.
@@ -243,6 +324,21 @@ impl Park {
     }
 }
 
+impl Closed {
+    const fn reason(self) -> Reason {
+        match self {
+            Self::VisitTime => Reason::RateVisitTime,
+            Self::RequestRate => Reason::RateCrawlDelay,
+            Self::TooSlow => Reason::ParkCrawlDelay,
+        }
+    }
+}
+
+/// Answers whose Retry-After is obeyed (RFC 9110 §10.2.3; signals reference §11).
+const fn waits_after(status: u16) -> bool {
+    matches!(status, 300..=399 | 429 | 503)
+}
+
 /// A failure that says something about the origin. A refused address, a name that does not exist, an address without
 /// a turn, a URL that cannot be sent or our own stop does not.
 const fn counts_against_origin(reason: Reason) -> bool {
@@ -254,6 +350,7 @@ const fn counts_against_origin(reason: Reason) -> bool {
             | Reason::AddressNone
             | Reason::PermitStale
             | Reason::RateAddress
+            | Reason::RateVisitTime
             | Reason::UrlUnsendable
     )
 }
@@ -289,7 +386,7 @@ impl AddressPace {
     /// # Errors
     /// `rate.address` while the gap runs, `conc.address` while as many requests as allowed are open.
     pub fn try_take(&mut self, gap: Duration, concurrency: u32, now: Instant) -> Result<(), Ready> {
-        let free = self.last_sent.map_or(Instant::START, |sent| sent.after(gap));
+        let free = self.free(gap);
         let crowded = self.in_flight >= concurrency;
         // A request that is minted but not yet written may still be written late: with a gap, nothing may follow it.
         let undecided = self.unwritten > 0 && !gap.is_zero();
@@ -300,6 +397,18 @@ impl AddressPace {
         }
         let clock = if crowded { Reason::ConcAddress } else { Reason::RateAddress };
         Err(Ready { at: self.tell(gap, free, now), clock })
+    }
+
+    /// When the gap after the last written request is over.
+    #[must_use]
+    pub fn free(&self, gap: Duration) -> Instant {
+        self.last_sent.map_or(Instant::START, |sent| sent.after(gap))
+    }
+
+    /// Requests open.
+    #[must_use]
+    pub const fn in_flight(&self) -> u32 {
+        self.in_flight
     }
 
     /// The request was written at `now`: the gap runs from here.

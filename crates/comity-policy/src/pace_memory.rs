@@ -81,7 +81,7 @@ mod tests {
 
     fn answered(status: u16, retry_after: u64) -> Outcome {
         let retry_after = (retry_after > 0).then(|| Duration::from_secs(retry_after));
-        Outcome::Answered { status, retry_after }
+        Outcome::Answered { status, retry_after, rate_limit: None }
     }
 
     #[test]

@@ -5,8 +5,12 @@ use std::time::Duration;
 
 use comity_url::Origin;
 
+use crate::hours::Hours;
 use crate::slot::{Slot, SlotState};
-use crate::{AddressPace, Instant, OriginPace, Outcome, Politeness, Random, Ready, Reason, Receipt};
+use crate::{
+    AddressPace, AskedPace, ClockReading, Instant, Moment, OriginPace, Outcome, Politeness, Random, Ready, Reason,
+    Receipt, RobotsChain,
+};
 
 /// The table of paces in use, and the only maker of [`Slot`]s.
 ///
@@ -28,6 +32,47 @@ pub struct Turn {
     pub overlap: Overlap,
 }
 
+/// An origin that is left alone for long: parked, or outside its hours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parked {
+    /// The origin.
+    pub origin: Origin,
+    /// Why: `park.retry_after`, `park.crawl_delay` or `rate.visit_time`.
+    pub reason: Reason,
+    /// Until when; `None`: until its robots.txt or the configuration changes.
+    pub until: Option<Instant>,
+}
+
+/// Every clock of one origin, as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OriginClocks {
+    /// The earliest instant of the next page, and the clock that binds.
+    pub ready: Ready,
+    /// Every clock that says something: the origin's own.
+    pub readings: Vec<ClockReading>,
+    /// Requests open, robots.txt included.
+    pub in_flight: u32,
+    /// Requests whose response head is outstanding.
+    pub heads_outstanding: u32,
+    /// The address that was last charged for it; `None` when none was.
+    pub address: Option<AddressClock>,
+}
+
+/// The clock of one address: gap and concurrency over all origins on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressClock {
+    /// The address.
+    pub address: IpAddr,
+    /// Between two requests, from the written request.
+    pub gap: Duration,
+    /// When the gap is over; [`Instant::START`] when it is.
+    pub free: Instant,
+    /// Requests open.
+    pub in_flight: u32,
+    /// Requests that may be open.
+    pub most: u32,
+}
+
 /// Whether two requests to one origin may be outstanding before their heads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
@@ -36,6 +81,14 @@ pub enum Overlap {
     AfterHead,
     /// The origin has no delay of any kind: up to `per_origin` at once.
     Free,
+}
+
+/// What a slot is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Errand {
+    Page,
+    /// robots.txt may be fetched at any hour: it says which hours there are (docs/decisions/0018).
+    Robots,
 }
 
 /// The shared table; slots point back at it so that a dropped one gives back what it held.
@@ -54,6 +107,10 @@ pub(crate) struct Rows {
 #[derive(Debug, Default)]
 struct OriginRow {
     pace: OriginPace,
+    /// What robots.txt asks at some hours of the day only.
+    hours: Option<Box<Hours>>,
+    /// The address that was charged last.
+    address: Option<IpAddr>,
     heads_outstanding: u32,
     in_flight: u32,
     /// A slot was dropped after its first written byte: the failure happened, its instant is the next look's.
@@ -80,10 +137,15 @@ impl Pacer {
         row.pace = row.pace.merge(pace);
     }
 
-    /// Sets what robots.txt asks for; above the longest accepted Crawl-delay the origin is parked.
-    pub fn set_crawl_delay(&self, origin: &Origin, delay: Option<Duration>) {
+    /// Sets what robots.txt asks for, read at `at`; above the longest accepted Crawl-delay the origin is parked.
+    ///
+    /// Hours of the day are converted by `at` from here on: set anew before each turn, a civil clock that was moved
+    /// meanwhile counts at once.
+    pub fn set_asked(&self, origin: &Origin, asked: &AskedPace, at: Moment) {
         let mut rows = self.table.lock();
-        rows.origins.entry(origin.clone()).or_default().pace.set_crawl_delay(delay, &self.rules);
+        let row = rows.origins.entry(origin.clone()).or_default();
+        row.pace.set_crawl_delay(asked.delay(), &self.rules);
+        row.hours = Hours::new(asked, at).map(Box::new);
     }
 
     /// Mints the right to send one request to `origin` now, or says when to come back and which clock binds.
@@ -94,33 +156,99 @@ impl Pacer {
     /// # Errors
     /// The latest of the origin's clocks, `conc.origin`, `rate.address` or `conc.address`.
     pub fn try_slot(&self, origin: &Origin, candidates: Vec<SocketAddr>, now: Instant) -> Result<Slot, Ready> {
+        self.mint(Errand::Page, origin, candidates, now)
+    }
+
+    /// The same for the next request of a robots.txt chain, which no hour of the day holds back.
+    ///
+    /// # Errors
+    /// As [`Pacer::try_slot`].
+    pub fn try_robots_slot(
+        &self,
+        chain: &RobotsChain,
+        candidates: Vec<SocketAddr>,
+        now: Instant,
+    ) -> Result<Slot, Ready> {
+        self.mint(Errand::Robots, chain.next_url().origin(), candidates, now)
+    }
+
+    fn mint(&self, errand: Errand, origin: &Origin, candidates: Vec<SocketAddr>, now: Instant) -> Result<Slot, Ready> {
         let addresses: Vec<IpAddr> = candidates.iter().map(SocketAddr::ip).collect();
         let mut rows = self.table.lock();
         let rows = &mut *rows;
         let row = rows.origins.entry(origin.clone()).or_default();
         row.pace.set_floor(self.rules.floor_for(&addresses));
-        row.admits(&self.rules, &*self.random, now)?;
+        row.admits(errand, &self.rules, &*self.random, now)?;
         let charged = addresses.first().copied();
         if let Some(address) = charged {
             let pace = rows.addresses.entry(address).or_default();
-            pace.try_take(self.rules.gap_for(address), self.rules.concurrency_for(address), now)?;
+            let taken = pace.try_take(self.rules.gap_for(address), self.rules.concurrency_for(address), now);
+            taken.map_err(|ready| row.not_before(errand, &self.rules, ready))?;
+            row.address = charged;
         }
         row.heads_outstanding += 1;
         row.in_flight += 1;
+        let closes = row.closing(errand, &self.rules, now);
         rows.sweep_now_and_then(&self.rules, now);
-        Ok(Slot::new(origin.clone(), candidates, charged, now, self.clone()))
+        Ok(Slot::new(origin.clone(), candidates, (charged, closes), now, self.clone()))
     }
 
-    /// When `origin` may be asked next, by everything known here.
+    /// When `origin` may be asked for a page next, by everything known here.
     #[must_use]
     pub fn turn(&self, origin: &Origin, now: Instant) -> Turn {
+        self.turn_for(Errand::Page, origin, now)
+    }
+
+    /// When the next request of a robots.txt chain may be sent, by everything known here.
+    #[must_use]
+    pub fn robots_turn(&self, chain: &RobotsChain, now: Instant) -> Turn {
+        self.turn_for(Errand::Robots, chain.next_url().origin(), now)
+    }
+
+    fn turn_for(&self, errand: Errand, origin: &Origin, now: Instant) -> Turn {
         let mut rows = self.table.lock();
         let Some(row) = rows.origins.get_mut(origin) else {
             return Turn { ready: Ready { at: Instant::START, clock: Reason::Ok }, overlap: Overlap::AfterHead };
         };
         row.settle_orphan(&*self.random, now);
-        let overlap = if row.pace.is_unpaced(&self.rules) { Overlap::Free } else { Overlap::AfterHead };
-        Turn { ready: row.pace.ready_at(&self.rules), overlap }
+        let overlap = if row.is_unpaced(&self.rules) { Overlap::Free } else { Overlap::AfterHead };
+        Turn { ready: row.ready(errand, &self.rules, now), overlap }
+    }
+
+    /// Every clock of `origin`, and of the address that was last charged for it; `None` when it is not known here.
+    #[must_use]
+    pub fn clocks(&self, origin: &Origin, now: Instant) -> Option<OriginClocks> {
+        let mut rows = self.table.lock();
+        let row = rows.origins.get_mut(origin)?;
+        row.settle_orphan(&*self.random, now);
+        let ready = row.ready(Errand::Page, &self.rules, now);
+        let clocks = OriginClocks {
+            ready,
+            readings: row.pace.clocks(&self.rules).into_iter().flatten().collect(),
+            in_flight: row.in_flight,
+            heads_outstanding: row.heads_outstanding,
+            address: None,
+        };
+        let address = row.address.map(|address| rows.address_clock(&self.rules, address));
+        Some(OriginClocks { address, ..clocks })
+    }
+
+    /// The clock of an address over all origins on it.
+    #[must_use]
+    pub fn address_clock(&self, address: IpAddr) -> AddressClock {
+        self.table.lock().address_clock(&self.rules, address)
+    }
+
+    /// Origins that are parked or outside their hours at `now`: those that come back first, `most` of them.
+    #[must_use]
+    pub fn parked(&self, now: Instant, most: usize) -> Vec<Parked> {
+        let mut rows = self.table.lock();
+        let mut parked: Vec<(Instant, Parked)> =
+            rows.origins.iter_mut().filter_map(|(origin, row)| row.parked(origin, &self.rules, now)).collect();
+        drop(rows);
+        parked.sort_unstable_by(|a, b| (a.0, &a.1.origin).cmp(&(b.0, &b.1.origin)));
+        parked.truncate(most);
+        parked.into_iter().map(|(_, parked)| parked).collect()
     }
 
     /// The pace of `origin` as known here; the default when nothing is.
@@ -129,6 +257,7 @@ impl Pacer {
         let mut rows = self.table.lock();
         rows.origins.get_mut(origin).map_or_else(OriginPace::default, |row| {
             row.settle_orphan(&*self.random, now);
+            row.ready(Errand::Page, &self.rules, now);
             row.pace
         })
     }
@@ -147,6 +276,7 @@ impl Pacer {
         let mut rows = self.table.lock();
         let row = rows.origins.entry(origin).or_default();
         row.pace.on_outcome(outcome, sent, now);
+        row.ready(Errand::Page, &self.rules, now);
         row.pace
     }
 
@@ -181,7 +311,7 @@ impl Table {
     /// Moves the charge of an unsent slot from one address to another.
     pub(crate) fn recharge(
         &self,
-        rules: &Politeness,
+        (rules, origin): (&Politeness, &Origin),
         from: Option<IpAddr>,
         to: IpAddr,
         now: Instant,
@@ -190,6 +320,9 @@ impl Table {
         rows.addresses.entry(to).or_default().try_take(rules.gap_for(to), rules.concurrency_for(to), now)?;
         if let Some(pace) = from.and_then(|address| rows.addresses.get_mut(&address)) {
             pace.on_unsent();
+        }
+        if let Some(row) = rows.origins.get_mut(origin) {
+            row.address = Some(to);
         }
         Ok(())
     }
@@ -224,6 +357,13 @@ impl Table {
 }
 
 impl Rows {
+    fn address_clock(&self, rules: &Politeness, address: IpAddr) -> AddressClock {
+        let pace = self.addresses.get(&address).copied().unwrap_or_default();
+        let gap = rules.gap_for(address);
+        let (free, in_flight) = (pace.free(gap), pace.in_flight());
+        AddressClock { address, gap, free, in_flight, most: rules.concurrency_for(address) }
+    }
+
     /// Forgets rows whose past no longer matters, once in a while, so that memory follows the active origins.
     fn sweep_now_and_then(&mut self, rules: &Politeness, now: Instant) {
         const EVERY: u32 = 4096;
@@ -248,17 +388,57 @@ impl OriginRow {
         }
     }
 
-    fn admits(&mut self, rules: &Politeness, random: &dyn Random, now: Instant) -> Result<(), Ready> {
+    fn admits(&mut self, errand: Errand, rules: &Politeness, random: &dyn Random, now: Instant) -> Result<(), Ready> {
         self.settle_orphan(random, now);
-        let ready = self.pace.ready_at(rules);
+        let ready = self.ready(errand, rules, now);
         if ready.at > now {
             return Err(ready);
         }
-        let head_blocks = self.heads_outstanding > 0 && !self.pace.is_unpaced(rules);
+        let head_blocks = self.heads_outstanding > 0 && !self.is_unpaced(rules);
         if head_blocks || self.in_flight >= rules.per_origin.max(1) {
-            return Err(Ready { at: now.after(Self::LOOK_AGAIN), clock: Reason::ConcOrigin });
+            let again = Ready { at: now.after(Self::LOOK_AGAIN), clock: Reason::ConcOrigin };
+            return Err(self.not_before(errand, rules, again));
         }
         Ok(())
+    }
+
+    /// Nothing but concurrency holds it back, at any hour.
+    fn is_unpaced(&self, rules: &Politeness) -> bool {
+        self.pace.is_unpaced(rules) && self.hours.as_ref().is_none_or(|hours| !hours.has_delay())
+    }
+
+    /// The latest of all clocks; from `now` on the hours of the day leave no later instant out.
+    fn ready(&mut self, errand: Errand, rules: &Politeness, now: Instant) -> Ready {
+        self.pace.open();
+        let ready = self.pace.ready_at(rules);
+        match (errand, &self.hours) {
+            (Errand::Page, Some(hours)) => {
+                hours.close(&mut self.pace, rules, ready.at.max(now));
+                self.pace.ready_at(rules)
+            }
+            _ => ready,
+        }
+    }
+
+    /// `ready`, or when the hours of the day let it after that: what is told is never too early.
+    fn not_before(&mut self, errand: Errand, rules: &Politeness, ready: Ready) -> Ready {
+        let hours = self.ready(errand, rules, ready.at);
+        if hours.at > ready.at { hours } else { ready }
+    }
+
+    /// Until when a request may be written that may leave now.
+    fn closing(&self, errand: Errand, rules: &Politeness, now: Instant) -> Option<Instant> {
+        let hours = self.hours.as_ref().filter(|_| errand == Errand::Page)?;
+        hours.closing(&self.pace, rules, now)
+    }
+
+    fn parked(&mut self, origin: &Origin, rules: &Politeness, now: Instant) -> Option<(Instant, Parked)> {
+        let ready = self.ready(Errand::Page, rules, now);
+        let reason = ready.clock;
+        let for_long = matches!(reason, Reason::ParkRetryAfter | Reason::ParkCrawlDelay | Reason::RateVisitTime);
+        let until = (ready.at != Instant::NEVER).then_some(ready.at);
+        let parked = || (ready.at, Parked { origin: origin.clone(), reason, until });
+        (for_long && ready.at > now).then(parked)
     }
 
     /// A head or an end is an event and not an instant: whoever meets it unannounced looks again after this.

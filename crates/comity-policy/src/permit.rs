@@ -143,6 +143,15 @@ impl Exchange {
         self.slot.charge(peer.ip(), now)
     }
 
+    /// Asked last, when all that remains is to write: connecting may have outlasted the hours in which robots.txt wants
+    /// visits.
+    ///
+    /// # Errors
+    /// `rate.visit_time`: the request must not be written, and goes back through the scheduler.
+    pub fn may_write(&self, now: Instant) -> Result<(), Ready> {
+        self.slot.may_write(now)
+    }
+
     /// The first byte of the request is about to be written.
     pub fn written(&mut self, now: Instant) {
         self.slot.mark_written(now);

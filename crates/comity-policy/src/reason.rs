@@ -81,6 +81,7 @@ reasons! {
     PermitStale, "permit.stale", "the permit was older than permits may be";
     RateOrigin, "rate.origin", "the origin's own floor or adaptive delay runs";
     RateCrawlDelay, "rate.crawl_delay", "the origin's Crawl-delay runs";
+    RateVisitTime, "rate.visit_time", "outside the hours in which robots.txt wants visits";
     RateBackoff, "rate.backoff", "the origin asked to slow down or failed";
     RateAddress, "rate.address", "the address's own gap runs";
     RateTotal, "rate.total", "the crawl's rate is spent";

@@ -5,8 +5,8 @@ use comity_robots::RuleSet;
 use comity_url::Origin;
 
 use crate::{
-    OnUnreachable, Random, Reason, RobotsBasis, RobotsCopy, RobotsEvent, RobotsEvidence, RobotsPolicy, RobotsState,
-    Validators, WallTime,
+    AskedPace, OnUnreachable, Random, Reason, RobotsBasis, RobotsCopy, RobotsEvent, RobotsEvidence, RobotsPolicy,
+    RobotsState, Validators, WallTime,
 };
 
 /// What the life of one origin's robots.txt says at one moment.
@@ -200,10 +200,10 @@ impl RobotsLife {
         }
     }
 
-    /// The delay that the rules ask for: the largest Crawl-delay or Request-rate over all token lists.
+    /// What the rules ask about pace, the strictest of all token lists; nothing without a copy.
     #[must_use]
-    pub fn asked_delay(&self) -> Option<Duration> {
-        crate::judge::asked_delay(&self.copy()?.rules)
+    pub fn asked_pace(&self) -> AskedPace {
+        self.copy().map_or_else(AskedPace::default, |copy| AskedPace::of(&copy.rules))
     }
 
     /// What a decision that is made by this life as it stands rests on; `list` is the rule set that answered.
@@ -295,7 +295,7 @@ impl Known {
             truncated: copy.is_some_and(|copy| copy.truncated),
             group: set.map_or_else(Vec::new, |set| set.group_tokens().iter().map(ToString::to_string).collect()),
             group_line: set.and_then(RuleSet::group_line),
-            crawl_delay: copy.and_then(|copy| crate::judge::asked_delay(&copy.rules)),
+            crawl_delay: copy.and_then(|copy| AskedPace::of(&copy.rules).delay()),
         }
     }
 }

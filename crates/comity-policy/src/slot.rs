@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use comity_url::Origin;
 
-use crate::{Instant, Pacer, Random, Ready};
+use crate::{Instant, Pacer, Random, Ready, Reason};
 
 /// The right to send one request to one origin now. Only the [`Pacer`] makes it; it cannot be cloned.
 ///
@@ -16,6 +16,8 @@ pub struct Slot {
     candidates: Vec<SocketAddr>,
     charged: Option<IpAddr>,
     minted: Instant,
+    /// From here on the hours of the day forbid what they allowed when it was minted.
+    closes: Option<Instant>,
     sent: Option<Instant>,
     state: SlotState,
     pacer: Pacer,
@@ -40,11 +42,12 @@ impl Slot {
     pub(crate) fn new(
         origin: Origin,
         candidates: Vec<SocketAddr>,
-        charged: Option<IpAddr>,
+        (charged, closes): (Option<IpAddr>, Option<Instant>),
         minted: Instant,
         pacer: Pacer,
     ) -> Self {
-        Self { origin, candidates, charged, minted, sent: None, state: SlotState::Minted, pacer, attached: Vec::new() }
+        let (sent, state, attached) = (None, SlotState::Minted, Vec::new());
+        Self { origin, candidates, charged, minted, closes, sent, state, pacer, attached }
     }
 
     /// The origin it was minted for.
@@ -81,10 +84,20 @@ impl Slot {
     /// Charges `peer` instead of the first candidate.
     pub(crate) fn charge(&mut self, peer: IpAddr, now: Instant) -> Result<(), Ready> {
         if self.state == SlotState::Minted && self.charged != Some(peer) {
-            self.pacer.table().recharge(self.pacer.rules(), self.charged, peer, now)?;
+            self.pacer.table().recharge((self.pacer.rules(), &self.origin), self.charged, peer, now)?;
             self.charged = Some(peer);
         }
         Ok(())
+    }
+
+    /// Whether the hours of the day still allow what they allowed when it was minted.
+    pub(crate) fn may_write(&self, now: Instant) -> Result<(), Ready> {
+        match self.closes {
+            Some(closes) if closes <= now && self.state == SlotState::Minted => {
+                Err(Ready { at: now, clock: Reason::RateVisitTime })
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn mark_written(&mut self, now: Instant) {

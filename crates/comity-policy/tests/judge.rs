@@ -99,7 +99,7 @@ fn a_crawl_delay_above_the_ceiling_holds_the_origin() {
     let held = judge(&url("https://a.test/p"), &life, &Terms::default(), now());
     assert!(matches!(held, Judgement::Hold(Hold { reason: Reason::ParkCrawlDelay, wait: None })), "{held:?}");
     assert_eq!(
-        rules("User-agent: *\nRequest-rate: 1/10s\nCrawl-delay: 3\n").asked_delay(),
+        rules("User-agent: *\nRequest-rate: 1/10s\nCrawl-delay: 3\n").asked_pace().delay(),
         Some(Duration::from_secs(10))
     );
 }

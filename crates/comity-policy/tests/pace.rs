@@ -14,7 +14,7 @@ fn rules() -> Politeness {
 }
 
 fn answered(status: u16, retry_after: Option<u64>) -> Outcome {
-    Outcome::Answered { status, retry_after: retry_after.map(Duration::from_secs) }
+    Outcome::Answered { status, retry_after: retry_after.map(Duration::from_secs), rate_limit: None }
 }
 
 /// An origin whose head arrived at 1 s, with a floor and perhaps a Crawl-delay, in milliseconds.

@@ -32,7 +32,7 @@ fn exchange(slot: Slot, now: Instant) -> Exchange {
     Permit::for_robots(&chain, slot).unwrap().redeem(now).unwrap()
 }
 
-const OK: Outcome = Outcome::Answered { status: 200, retry_after: None };
+const OK: Outcome = Outcome::answered(200);
 
 #[test]
 fn while_a_head_is_outstanding_nothing_else_starts_and_the_delay_runs_from_the_head() {

@@ -39,6 +39,11 @@ impl Live {
         Arc::new(Self { spec, layout, log, visits: Visits::default(), epoch })
     }
 
+    /// Civil time so many microseconds after the web was put up.
+    pub(crate) fn wall(&self, micros: u64) -> WallTime {
+        self.epoch.after(Duration::from_micros(micros))
+    }
+
     /// Serves one connection to its end.
     pub(crate) async fn serve<S: Carrier>(self: Arc<Self>, stream: S, ends: Ends, reset_after: Option<u64>) {
         let wiretap = Arc::new(Wiretap::new(self, ends, reset_after));

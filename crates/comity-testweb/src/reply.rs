@@ -40,22 +40,42 @@ impl Answer {
         matches!(self.wire, Wire::Cut(_))
     }
 
-    /// The pause that a 429 or 503 asks for. Garbage, zero and past dates ask for none.
+    /// The pause that the answer asks for: Retry-After of a redirect, a 429 or 503, else a spent quota's reset (RateLimit
+    /// or X-RateLimit fields). Garbage, zero and past dates ask for none.
     pub(crate) fn pause(&self) -> Option<Duration> {
-        if !matches!(self.seen_status()?, 429 | 503) {
-            return None;
-        }
-        let asked = match self.retry_after.as_ref() {
-            Some(RetryAfter::Seconds(seconds)) => Duration::from_secs(*seconds),
-            Some(RetryAfter::Date(after)) => *after,
+        let waits = matches!(self.seen_status()?, 300..=399 | 429 | 503);
+        let told = self.told_pause().filter(|asked| waits && !asked.is_zero());
+        told.or_else(|| self.quota_reset()).filter(|asked| !asked.is_zero())
+    }
+
+    fn told_pause(&self) -> Option<Duration> {
+        match self.retry_after.as_ref() {
+            Some(RetryAfter::Seconds(seconds)) => Some(Duration::from_secs(*seconds)),
+            Some(RetryAfter::Date(after)) => Some(*after),
             // A date as raw text is not ours to date: the web's own clock is nobody's.
             Some(RetryAfter::Raw(text)) if text.trim().bytes().all(|byte| byte.is_ascii_digit()) => {
-                parse_retry_after(text, None, WallTime::from_unix_millis(0))?
+                parse_retry_after(text, None, WallTime::from_unix_millis(0))
             }
-            Some(RetryAfter::Raw(_)) => return None,
-            None => parse_retry_after(&self.raw_field("retry-after")?, None, WallTime::from_unix_millis(0))?,
+            Some(RetryAfter::Raw(_)) => None,
+            None => parse_retry_after(&self.raw_field("retry-after")?, None, WallTime::from_unix_millis(0)),
+        }
+    }
+
+    /// The reset of a quota of which nothing remains, where it is told in seconds.
+    fn quota_reset(&self) -> Option<Duration> {
+        let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
+        let parameter = |item: &str, name: &str| {
+            item.split(';').skip(1).find_map(|part| part.trim().strip_prefix(name)?.strip_prefix('=').and_then(seconds))
         };
-        (!asked.is_zero()).then_some(asked)
+        // A string that is not closed makes the whole list unreadable, and asks for nothing.
+        let closed = |limit: &String| limit.matches('"').count().is_multiple_of(2);
+        let limit = self.raw_field("ratelimit").filter(closed).unwrap_or_default();
+        let spent = limit.split(',').filter(|item| parameter(item, "r") == Some(Duration::ZERO));
+        let told = spent.filter_map(|item| parameter(item, "t")).max();
+        let older = self.raw_field("x-ratelimit-remaining").filter(|left| seconds(left) == Some(Duration::ZERO));
+        let older = older.and_then(|_| seconds(&self.raw_field("x-ratelimit-reset")?));
+        // Above this it is a moment of Unix time, and the web's own clock is nobody's.
+        told.max(older.filter(|reset| reset.as_secs() < 1_000_000_000))
     }
 
     /// The status that a client sees.
@@ -139,6 +159,13 @@ mod tests {
             (Answer::status(503).field("Retry-After", "4"), Some(4)),
             (Answer::raw("HTTP/1.1 429 Slow\r\nretry-after: 3\r\n\r\n"), Some(3)),
             (Answer::reset().with_status(503), None),
+            (Answer::redirect(302, "/x").field("Retry-After", "5"), Some(5)),
+            (Answer::text("x").field("RateLimit", "\"a\";r=0;t=9, \"b\";r=5;t=60"), Some(9)),
+            (Answer::text("x").field("RateLimit", "\"a\";r=0"), None),
+            (Answer::text("x").field("RateLimit", "\"a;r=0;t=9"), None),
+            (Answer::retry_after(429, 4).field("RateLimit", "\"a\";r=0;t=9"), Some(4)),
+            (Answer::text("x").field("X-RateLimit-Remaining", "0").field("X-RateLimit-Reset", "8"), Some(8)),
+            (Answer::text("x").field("X-RateLimit-Remaining", "1").field("X-RateLimit-Reset", "8"), None),
         ];
         for (answer, seconds) in rows {
             assert_eq!(answer.pause().map(|pause| pause.as_secs()), seconds, "{answer:?}");

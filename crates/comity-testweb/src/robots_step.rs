@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use comity_policy::RobotsLife;
-use comity_robots::{Dialect, Robots, RuleSet};
+use comity_policy::{RobotsLife, WallTime};
+use comity_robots::{Dialect, RequestRate, Robots, RuleSet};
 use comity_url::CrawlUrl;
 
 use crate::Answer;
@@ -60,8 +60,15 @@ pub(crate) fn life(answer: Option<&Answer>) -> Duration {
     asked.map_or(RobotsLife::LIFE, |asked| asked.clamp(RobotsLife::LEAST_LIFE, RobotsLife::LIFE))
 }
 
-/// The largest delay that a rule set asks for: Crawl-delay, or a Request-rate that holds at all hours.
-pub(crate) fn announced_delay(rules: &RuleSet) -> Duration {
-    let rate = rules.request_rate().filter(|rate| rate.window.is_none()).map(|rate| rate.delay());
+/// The largest delay that a rule set asks for at a minute of the day (UTC): Crawl-delay, or a Request-rate in force.
+pub(crate) fn announced_delay(rules: &RuleSet, minute: u16) -> Duration {
+    let in_force = |rate: &RequestRate| rate.window.is_none_or(|window| window.contains(minute));
+    let rate = rules.request_rate().filter(in_force).map(|rate| rate.delay());
     rules.crawl_delay().max(rate).unwrap_or(Duration::ZERO)
+}
+
+/// The minute of the day (UTC).
+pub(crate) fn minute(at: WallTime) -> u16 {
+    let (.., hour, minute, _, _) = at.civil();
+    u16::try_from(hour * 60 + minute).unwrap_or(0)
 }

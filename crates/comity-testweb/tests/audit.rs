@@ -72,6 +72,27 @@ async fn refused_targets_are_found() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn visits_outside_the_hours_are_found_and_rates_hold_in_theirs() {
+    // The web is put up at midnight.
+    const OUTSIDE: &[(&str, u64)] = &[("outside_visit_time", 1)];
+    let hours = || rules("Visit-time: 0001-0002");
+    let rate = || rules("Request-rate: 1/10s 0001-0002");
+    check(vec![
+        ("at midnight", hours(), &[(ROBOTS, 0), ("/a", 0)], OUTSIDE),
+        ("a millisecond early", hours(), &[(ROBOTS, 59_999), ("/a", 0)], OUTSIDE),
+        ("in the first minute", hours(), &[(ROBOTS, 60_000), ("/a", 0)], &[]),
+        ("in the last", hours(), &[(ROBOTS, 179_999), ("/a", 0)], &[]),
+        ("after it", hours(), &[(ROBOTS, 180_000), ("/a", 0)], OUTSIDE),
+        ("robots.txt itself", hours(), &[(ROBOTS, 0)], &[]),
+        ("no rate yet", rate(), &[(ROBOTS, 50_000), ("/a", 1000), ("/b", 0)], &[]),
+        ("the rate's window", rate(), &[(ROBOTS, 59_000), ("/a", 9000), ("/b", 0)], SOON),
+        ("the rate is kept", rate(), &[(ROBOTS, 60_000), ("/a", 10_000), ("/b", 0)], &[]),
+        ("its window is over", rate(), &[(ROBOTS, 180_000), ("/a", 0), ("/b", 0)], &[]),
+    ])
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn pages_without_robots_are_found() {
     let answers = |answer| Site::new().robots_answer(answer);
     let recovers = || {

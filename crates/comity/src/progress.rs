@@ -54,6 +54,7 @@ const fn clock_words(reason: Reason) -> &'static str {
     match reason {
         Reason::RateOrigin => "own floor",
         Reason::RateCrawlDelay => "Crawl-delay",
+        Reason::RateVisitTime => "outside Visit-time",
         Reason::RateBackoff => "back-off",
         Reason::RateAddress => "address gap",
         Reason::RateTotal => "rate of the crawl",

@@ -52,6 +52,15 @@ pub enum Breach {
         /// What was asked, in microseconds.
         asked_us: u64,
     },
+    /// A page was asked for outside the hours in which robots.txt wants visits (Visit-time, UTC).
+    OutsideVisitTime {
+        /// The first minute of the window, `04:00`.
+        first: String,
+        /// Its last minute.
+        last: String,
+        /// When the request came, by the web's clock.
+        at: String,
+    },
     /// robots.txt was asked for again within the life of a good answer (RFC 9309 §2.4).
     RobotsAgain {
         /// The good answer's request.
@@ -165,6 +174,7 @@ impl Breach {
             Self::RefusedTarget { .. } => "refused_target",
             Self::PageWithoutRobots { .. } => "page_without_robots",
             Self::TooSoon { .. } => "too_soon",
+            Self::OutsideVisitTime { .. } => "outside_visit_time",
             Self::RobotsAgain { .. } => "robots_again",
             Self::DuringPause { .. } => "during_pause",
             Self::OddRequest { .. } => "odd_request",
@@ -202,6 +212,7 @@ impl fmt::Display for Breach {
                     Since::Arrival => write!(f, "{gap:.6} s after request {after_request}, {clock} {asked} s"),
                 }
             }
+            Self::OutsideVisitTime { first, last, at } => write!(f, "came at {at}, Visit-time is {first} to {last}"),
             Self::RobotsAgain { first_request, age_us, life_us } => {
                 let (age, life) = (seconds(*age_us), seconds(*life_us));
                 write!(f, "request {first_request} had been answered {age:.3} s before and lives {life} s")

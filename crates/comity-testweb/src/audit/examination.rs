@@ -82,12 +82,14 @@ impl<'a> Examination<'a> {
         self.address(client, seen);
         let errand = self.errand(client, site, seen);
         let (floor, transit, log) = (self.auditor.floor, self.auditor.transit, self.log);
+        let wall = self.live.wall(seen.arrived_us);
         let view = self.views.entry((client, site)).or_default();
-        let mut breaches = vec![view.pace(seen, floor, log), view.pause(seen, transit)];
+        let mut breaches = vec![view.pace((seen, wall), floor, log), view.pause(seen, transit)];
         match errand {
             Errand::Robots => view.tally.robots_requests += 1,
             Errand::Page => {
                 breaches.push(view.judge(seen, transit));
+                breaches.push(view.hours(wall));
                 view.tally.page(seen);
             }
         }

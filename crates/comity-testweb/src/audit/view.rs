@@ -1,12 +1,12 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use comity_policy::RobotsLife;
+use comity_policy::{RobotsLife, WallTime};
 use comity_robots::{Evidence, RuleSet};
 
 use super::breach::{Breach, DelayClock, NoRobots, Since};
 use crate::log::Sighting;
-use crate::robots_step::announced_delay;
+use crate::robots_step::{announced_delay, minute};
 
 /// Grace for a client whose life of a robots.txt began when it had the whole answer, not at its head.
 const GRACE: Duration = Duration::from_secs(60);
@@ -25,7 +25,6 @@ pub(super) struct View {
     /// The good answer came to a request that also was a redirect target of another origin's robots.txt: the client
     /// may have taken it for that one alone.
     pub(super) borrowed: bool,
-    delay: Duration,
     pause: Option<Pause>,
     last_arrival: Option<(u64, u64)>,
     last_head: Option<(u64, u64)>,
@@ -87,8 +86,23 @@ impl View {
         }
     }
 
+    /// The hours in which the origin wants visits, if a page request came outside them.
+    pub(super) fn hours(&self, wall: WallTime) -> Option<Breach> {
+        let window = self.rules()?.visit_time().filter(|window| !window.contains(minute(wall)))?;
+        let hour = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
+        let (first, last) = (hour(window.first_minute()), hour(window.last_minute()));
+        Some(Breach::OutsideVisitTime { first, last, at: wall.to_string() })
+    }
+
     /// What was wrong with the pace, `floor` being the auditor's own wish.
-    pub(super) fn pace(&mut self, seen: &Sighting, floor: Option<Duration>, log: &[Sighting]) -> Option<Breach> {
+    pub(super) fn pace(
+        &mut self,
+        (seen, wall): (&Sighting, WallTime),
+        floor: Option<Duration>,
+        log: &[Sighting],
+    ) -> Option<Breach> {
+        let announced = self.delay(wall);
+        self.tally.delay = self.tally.delay.max(announced);
         let (last, arrived) = self.last_arrival?;
         let outstanding = log.get(usize::try_from(last).ok()?).and_then(|last| last.answer) > Some(seen.arrival);
         let from_arrival = (seen.arrived_us.saturating_sub(arrived), last, Since::Arrival);
@@ -98,8 +112,8 @@ impl View {
         let (gap_us, after_request, since) = measured.min_by_key(|(gap, ..)| *gap)?;
         self.tally.tightest_gap_us = Some(self.tally.tightest_gap_us.map_or(gap_us, |tightest| tightest.min(gap_us)));
         let floor = floor.unwrap_or(Duration::ZERO);
-        let clock = if floor > self.delay { DelayClock::Floor } else { DelayClock::CrawlDelay };
-        let asked = floor.max(self.delay);
+        let clock = if floor > announced { DelayClock::Floor } else { DelayClock::CrawlDelay };
+        let asked = floor.max(announced);
         let breach = Breach::TooSoon { clock, after_request, since, gap_us, asked_us: micros(asked) };
         (Duration::from_micros(gap_us) < asked).then_some(breach)
     }
@@ -148,8 +162,6 @@ impl View {
 
     /// A good answer: the file, or that there is none.
     pub(super) fn learn(&mut self, rules: Option<RuleSet>, life: Duration, seen: &Sighting, at_us: u64) {
-        self.delay = rules.as_ref().map_or(Duration::ZERO, announced_delay);
-        self.tally.delay = self.tally.delay.max(self.delay);
         self.before = match std::mem::replace(&mut self.standing, Standing::Rules(rules)) {
             Standing::Rules(old) => Some(old),
             Standing::Unknown | Standing::Unreachable(_) => None,
@@ -176,6 +188,19 @@ impl View {
         };
         self.standing = Standing::Unreachable(stale);
         self.began(Duration::ZERO, seen, at_us);
+    }
+
+    /// The rules that were read last, also while robots.txt cannot be reached: its delays are still known.
+    fn rules(&self) -> Option<&RuleSet> {
+        match &self.standing {
+            Standing::Unknown => None,
+            Standing::Rules(rules) => rules.as_ref(),
+            Standing::Unreachable(before) => before.as_ref()?.as_ref(),
+        }
+    }
+
+    fn delay(&self, wall: WallTime) -> Duration {
+        self.rules().map_or(Duration::ZERO, |rules| announced_delay(rules, minute(wall)))
     }
 
     fn began(&mut self, life: Duration, seen: &Sighting, at_us: u64) {

@@ -39,7 +39,9 @@ pub(super) fn next(capture: &Capture, outcome: Outcome, sent: bool, attempt: u32
 
 fn failed(reason: Reason, sent: bool, attempt: u32) -> Next {
     match reason {
-        Reason::PermitStale | Reason::RateAddress | Reason::ConcAddress if !sent => Next::NotSent(reason),
+        Reason::PermitStale | Reason::RateAddress | Reason::ConcAddress | Reason::RateVisitTime if !sent => {
+            Next::NotSent(reason)
+        }
         Reason::FetchHeaders | Reason::FetchProtocol | Reason::FetchTls => Next::GiveUp(reason),
         _ if attempt < RETRIES => Next::Retry(reason),
         _ => Next::GiveUp(reason),

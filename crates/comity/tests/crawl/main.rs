@@ -5,7 +5,9 @@
 
 mod ends;
 mod hops;
+mod hours;
 mod pacing;
+mod pauses;
 mod robots;
 mod seeds;
 mod support;

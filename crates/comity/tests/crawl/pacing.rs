@@ -43,27 +43,32 @@ async fn a_crawl_delay_is_kept_exactly_and_uses_nearly_every_slot() {
 
 #[tokio::test(start_paused = true)]
 async fn one_slow_site_holds_nobody_else() {
-    let mut sites = vec![
-        Site::new()
-            .name("slow.test")
-            .robots("User-agent: *\nCrawl-delay: 5\n")
-            .generated(Generated::new(1000, 20).off_origin_percent(0)),
-    ];
-    let quick =
-        |n: usize| Site::new().name(format!("q{n}.test")).generated(Generated::new(20, 5).off_origin_percent(0));
-    sites.extend((0..10).map(quick));
-    let (net, observer) = web(sites);
-    let names: Vec<String> = std::iter::once("slow".to_owned()).chain((0..10).map(|n| format!("q{n}"))).collect();
-    let seeds: Vec<String> = names.iter().map(|name| format!("http://{name}.test/")).collect();
+    let site = |name: String, delay: &str, pages: u32, links: u32| {
+        let rules = format!("User-agent: *\nCrawl-delay: {delay}\n");
+        Site::new().name(name).robots(rules).generated(Generated::new(pages, links).off_origin_percent(0))
+    };
+    // Every link of the slow site is queued from its first pages on.
+    let slow = site("slow.test".to_owned(), "5", 1000, 400);
+    let quick = (0..10).map(|n| site(format!("q{n}.test"), "0.2", 20, 40));
+    let (net, observer) = web(std::iter::once(slow).chain(quick));
+    let seeds = observer.seeds();
     let builder = crawler(&net, &seeds.iter().map(String::as_str).collect::<Vec<_>>())
-        .delay(Duration::from_millis(200))
+        .delay(Duration::from_millis(100))
         .configure(|file| {
             file.politeness.total = Some(16);
             file.crawl.max_duration = Some(comity::config::Span(Duration::from_secs(30)));
         });
-    run(builder).await;
-    let quick_ones = arrivals(&observer).iter().filter(|(url, at)| url.contains("/q") && *at < 6_000_000).count();
-    assert_eq!(quick_ones, 10 * 21, "20 pages and a robots.txt each within six seconds");
+    let summary = run(builder).await;
+    let audit = Auditor::new().examine(&observer);
+    assert!(audit.is_clean(), "{audit}");
+    let quick_ones: Vec<u64> =
+        arrivals(&observer).into_iter().filter(|(url, _)| url.contains("/q")).map(|(_, at)| at).collect();
+    assert_eq!(quick_ones.len(), 10 * 21, "20 pages and a robots.txt each");
+    let last = quick_ones.iter().max().copied().unwrap_or(0);
+    assert!(last < 4_200_000, "done in about four seconds, whatever the slow one does: {last}");
+    let slow_ones = arrivals(&observer).iter().filter(|(url, _)| url.contains("slow")).count();
+    assert_eq!(slow_ones, 6, "robots.txt, then a page every five seconds; at thirty the crawl ends");
+    assert!(summary.left > 600, "hundreds of its URLs waited all the time: {}", summary.left);
 }
 
 #[tokio::test(start_paused = true)]

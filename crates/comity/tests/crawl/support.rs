@@ -6,14 +6,17 @@ use comity::{Crawler, CrawlerBuilder, Summary};
 use comity_fetch::SystemClock;
 use comity_testweb::{Auditor, MemoryNet, Observer, Sighting, Site, Web};
 
+/// When crawls and webs begin: 2026-11-30 00:53:20 UTC.
+const START: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
+
 /// A web of named sites in memory.
 pub(crate) fn web(sites: impl IntoIterator<Item = Site>) -> (MemoryNet, Observer) {
-    sites.into_iter().fold(Web::builder(1), |web, site| web.site(site)).build().unwrap().in_memory()
+    sites.into_iter().fold(Web::builder(1).epoch(START), |web, site| web.site(site)).build().unwrap().in_memory()
 }
 
 /// A crawler over a web in memory, whose addresses are its own.
 pub(crate) fn crawler(net: &MemoryNet, seeds: &[&str]) -> CrawlerBuilder {
-    let clock = SystemClock::paused_at(WallTime::from_unix_millis(1_796_000_000_000));
+    let clock = SystemClock::paused_at(START);
     let builder = Crawler::builder("TestBot/1.0", "https://example.com/bot")
         .net(Arc::new(net.clone()))
         .clock(Arc::new(clock))
