@@ -11,7 +11,7 @@ use std::time::Duration;
 use comity_fetch::{BoxFuture, Collect, FetchConfig, Fetched, Fetcher, Io, Net, Request, ResolveError, SystemClock};
 use comity_policy::{
     Clock, Instant, Judgement, Outcome, Pacer, Permit, Politeness, Reason, RobotsChain, RobotsEvent, RobotsLife,
-    RobotsPolicy, SeededRandom, Terms, WallTime, judge,
+    SeededRandom, Terms, WallTime, judge,
 };
 use comity_url::{CrawlUrl, Origin};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -309,7 +309,7 @@ impl Rig {
 
 #[expect(clippy::disallowed_methods, reason = "the test plays the gate")]
 fn life(origin: &Origin) -> RobotsLife {
-    RobotsLife::new(origin.clone(), RobotsPolicy::default())
+    RobotsLife::new(origin.clone(), Arc::default())
 }
 
 /// A fetched page with what its sink got.
