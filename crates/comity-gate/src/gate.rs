@@ -87,8 +87,13 @@ impl Gate {
             Terms { purposes: config.identity.purposes().to_vec(), max_crawl_delay: config.politeness.max_crawl_delay };
         let tokens = config.identity.tokens().iter().map(|token| token.as_str().to_owned()).collect();
         let total = usize::try_from(config.politeness.total.max(1)).unwrap_or(usize::MAX);
+        let follows = config.state.as_ref().is_some_and(|state| state.follows_another_process());
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one owner of the pacer")]
-        let pacer = Pacer::new(config.politeness, random.clone());
+        let pacer = if follows {
+            Pacer::after_restart(config.politeness, random.clone(), clock.now())
+        } else {
+            Pacer::new(config.politeness, random.clone())
+        };
         let robots = Arc::new(config.robots);
         let inner = Inner {
             pacer,

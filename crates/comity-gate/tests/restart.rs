@@ -10,7 +10,7 @@ use comity_gate::{Admission, Gate, GateConfig, StateDir};
 use comity_policy::{
     Clock, Identity, Judge, Judgement, OriginPace, Politeness, Reason, SeededRandom, Standing, WallTime,
 };
-use comity_testweb::{Answer, MemoryNet, Observer, Site, Web};
+use comity_testweb::{Answer, MemoryNet, Observer, Site, Target, Web};
 use comity_url::{CrawlUrl, Origin};
 
 const RULES: &str = "User-agent: *\nCrawl-delay: 2\nDisallow: /private\n";
@@ -112,6 +112,28 @@ async fn a_restart_asks_no_robots_again_within_its_life_and_waits_one_full_delay
     let third = Process::plain(&net, dir.path(), wall.after(HOUR * 25));
     assert!(third.visit("/").await.is_some());
     assert_eq!(robots_requests(&observer), 2, "its life is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_restart_an_origin_that_nobody_remembers_waits_one_delay_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let there = Answer::redirect(301, Target::at(1, "/robots.txt"));
+    let (net, observer) = Web::builder(1)
+        .site(Site::new().name("a.test").robots_answer(there))
+        .site(Site::new().name("b.test").robots(""))
+        .build()
+        .unwrap()
+        .in_memory();
+    let first = Process::plain(&net, dir.path(), START);
+    first.gate.robots(&origin()).await;
+    drop(first);
+    // b.test was asked on the way to the rules of a.test; the books of its own know nothing of that.
+    let second = Process::plain(&net, dir.path(), START);
+    let begun = second.clock.now();
+    second.gate.robots(&Origin::parse("http://b.test").unwrap()).await;
+    assert!(second.clock.now().since(begun) >= Duration::from_secs(1), "{:?}", second.clock.now().since(begun));
+    let arrivals: Vec<u64> = observer.log().iter().filter(|seen| seen.site == Some(1)).map(|s| s.arrived_us).collect();
+    assert!(arrivals.len() == 2 && arrivals[1] - arrivals[0] >= 1_000_000, "{arrivals:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -381,6 +381,11 @@ pub struct AddressPace {
 }
 
 impl AddressPace {
+    /// The last request was written then, as far as is known; `None`: never.
+    pub(crate) fn sent(last_sent: Option<Instant>) -> Self {
+        Self { last_sent, ..Self::default() }
+    }
+
     /// When the next request may be written here; `Err` with the instant to come back and the clock that binds.
     ///
     /// # Errors

@@ -56,15 +56,18 @@ impl OriginPace {
         };
         let parked = left(memory.parked_until);
         Self {
-            last_head: now.as_micros(),
-            seen: true,
             backoff_until: left(memory.backoff_until).unwrap_or_default(),
             parked_until: parked.unwrap_or_default(),
             park: parked.map(|_| Park::RetryAfter),
             failures: memory.failures,
             backoff_since: now.as_micros(),
-            ..Self::default()
+            ..Self::restarted(now)
         }
+    }
+
+    /// The pace of an origin of which nothing is known but that an earlier process may just have asked it.
+    pub(crate) fn restarted(now: Instant) -> Self {
+        Self { last_head: now.as_micros(), seen: true, ..Self::default() }
     }
 }
 

@@ -102,6 +102,8 @@ pub(crate) struct Rows {
     origins: HashMap<Origin, OriginRow>,
     addresses: HashMap<IpAddr, AddressPace>,
     mints: u32,
+    /// Set after a restart: what an earlier process sent is unknown, so every delay and gap runs from here at least.
+    restarted: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -124,6 +126,14 @@ impl Pacer {
         Self { rules: Arc::new(rules), random, table: Arc::default() }
     }
 
+    /// A pacer whose process follows another one of the same agent: every origin waits one full delay from `now` on, and
+    /// every address one gap, whether this process knows it or not (invariant 4). Only the gate may make one.
+    #[must_use]
+    pub fn after_restart(rules: Politeness, random: Arc<dyn Random>, now: Instant) -> Self {
+        let rows = Rows { restarted: Some(now), ..Rows::default() };
+        Self { rules: Arc::new(rules), random, table: Arc::new(Table { rows: Mutex::new(rows) }) }
+    }
+
     /// The settings it computes with.
     #[must_use]
     pub fn rules(&self) -> &Politeness {
@@ -133,7 +143,7 @@ impl Pacer {
     /// Takes over what a lease knows about its origin; where both know something, the later instant wins.
     pub fn adopt(&self, origin: &Origin, pace: OriginPace) {
         let mut rows = self.table.lock();
-        let row = rows.origins.entry(origin.clone()).or_default();
+        let row = rows.origin(origin);
         row.pace = row.pace.merge(pace);
     }
 
@@ -143,7 +153,7 @@ impl Pacer {
     /// meanwhile counts at once.
     pub fn set_asked(&self, origin: &Origin, asked: &AskedPace, at: Moment) {
         let mut rows = self.table.lock();
-        let row = rows.origins.entry(origin.clone()).or_default();
+        let row = rows.origin(origin);
         row.pace.set_crawl_delay(asked.delay(), &self.rules);
         row.hours = Hours::new(asked, at).map(Box::new);
     }
@@ -176,12 +186,12 @@ impl Pacer {
         let addresses: Vec<IpAddr> = candidates.iter().map(SocketAddr::ip).collect();
         let mut rows = self.table.lock();
         let rows = &mut *rows;
-        let row = rows.origins.entry(origin.clone()).or_default();
+        let row = origin_row(&mut rows.origins, rows.restarted, origin);
         row.pace.set_floor(self.rules.floor_for(&addresses));
         row.admits(errand, &self.rules, &*self.random, now)?;
         let charged = addresses.first().copied();
         if let Some(address) = charged {
-            let pace = rows.addresses.entry(address).or_default();
+            let pace = address_row(&mut rows.addresses, rows.restarted, address);
             let taken = pace.try_take(self.rules.gap_for(address), self.rules.concurrency_for(address), now);
             taken.map_err(|ready| row.not_before(errand, &self.rules, ready))?;
             row.address = charged;
@@ -274,7 +284,7 @@ impl Pacer {
         let origin = slot.origin().clone();
         drop(slot);
         let mut rows = self.table.lock();
-        let row = rows.origins.entry(origin).or_default();
+        let row = rows.origin(&origin);
         row.pace.on_outcome(outcome, sent, now);
         row.ready(Errand::Page, &self.rules, now);
         row.pace
@@ -304,7 +314,7 @@ impl Table {
     /// The request of a slot was written to `peer` at `now`.
     pub(crate) fn on_written(&self, peer: Option<IpAddr>, now: Instant) {
         if let Some(address) = peer {
-            self.lock().addresses.entry(address).or_default().on_written(now);
+            self.lock().address(address).on_written(now);
         }
     }
 
@@ -317,7 +327,7 @@ impl Table {
         now: Instant,
     ) -> Result<(), Ready> {
         let mut rows = self.lock();
-        rows.addresses.entry(to).or_default().try_take(rules.gap_for(to), rules.concurrency_for(to), now)?;
+        rows.address(to).try_take(rules.gap_for(to), rules.concurrency_for(to), now)?;
         if let Some(pace) = from.and_then(|address| rows.addresses.get_mut(&address)) {
             pace.on_unsent();
         }
@@ -330,7 +340,7 @@ impl Table {
     /// The response head came, or the exchange failed, at `now`.
     pub(crate) fn on_head(&self, origin: &Origin, now: Instant, latency: Option<Duration>, random: &dyn Random) {
         let mut rows = self.lock();
-        let row = rows.origins.entry(origin.clone()).or_default();
+        let row = rows.origin(origin);
         row.heads_outstanding = row.heads_outstanding.saturating_sub(1);
         row.pace.on_head(now, latency, random);
     }
@@ -356,9 +366,39 @@ impl Table {
     }
 }
 
+/// The row of an origin, made when there is none.
+fn origin_row<'a>(
+    origins: &'a mut HashMap<Origin, OriginRow>,
+    restarted: Option<Instant>,
+    origin: &Origin,
+) -> &'a mut OriginRow {
+    let fresh = || OriginRow {
+        pace: restarted.map_or_else(OriginPace::default, OriginPace::restarted),
+        ..OriginRow::default()
+    };
+    origins.entry(origin.clone()).or_insert_with(fresh)
+}
+
+/// The row of an address, made when there is none.
+fn address_row(
+    addresses: &mut HashMap<IpAddr, AddressPace>,
+    restarted: Option<Instant>,
+    address: IpAddr,
+) -> &mut AddressPace {
+    addresses.entry(address).or_insert_with(|| AddressPace::sent(restarted))
+}
+
 impl Rows {
+    fn origin(&mut self, origin: &Origin) -> &mut OriginRow {
+        origin_row(&mut self.origins, self.restarted, origin)
+    }
+
+    fn address(&mut self, address: IpAddr) -> &mut AddressPace {
+        address_row(&mut self.addresses, self.restarted, address)
+    }
+
     fn address_clock(&self, rules: &Politeness, address: IpAddr) -> AddressClock {
-        let pace = self.addresses.get(&address).copied().unwrap_or_default();
+        let pace = self.addresses.get(&address).copied().unwrap_or_else(|| AddressPace::sent(self.restarted));
         let gap = rules.gap_for(address);
         let (free, in_flight) = (pace.free(gap), pace.in_flight());
         AddressClock { address, gap, free, in_flight, most: rules.concurrency_for(address) }

@@ -85,6 +85,12 @@ impl StateDir {
         Ok(state)
     }
 
+    /// True when an earlier process used it: what that one asked last is unknown, so everybody waits one delay.
+    #[must_use]
+    pub const fn follows_another_process(&self) -> bool {
+        self.run > 1
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
