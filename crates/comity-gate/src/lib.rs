@@ -31,6 +31,7 @@
 mod admit;
 mod cache;
 mod compiler;
+mod explain;
 mod flight;
 mod gate;
 mod rates;
@@ -41,6 +42,7 @@ mod state;
 
 pub use admit::Admission;
 pub use cache::RobotsNews;
+pub use explain::{AddressReport, ClockReport, FailingReport, OriginReport, RobotsReport, RuleReport, UrlReport};
 pub use gate::{Gate, GateConfig};
 pub use rates::{ParseRateError, Rate};
 pub use recorder::{NoRecorder, RecalledRobots, Recorder, RobotsVisit};

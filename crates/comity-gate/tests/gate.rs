@@ -139,3 +139,36 @@ async fn a_visit_dropped_at_every_await_point_leaves_no_origin_stuck_and_no_gap_
     }
     assert!(polls > 10, "there are many places to drop at: {polls}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn explain_tells_standing_rule_and_every_clock_and_changes_nothing() {
+    let site = Site::new().robots(RULES).page("/", Answer::retry_after(503, 120));
+    let (net, observer) = web(site);
+    let (gate, fetcher) = open(&net);
+    let url = |path: &str| CrawlUrl::parse(&format!("http://a.test{path}")).unwrap();
+    let before = gate.explain(&url("/"));
+    assert_eq!(
+        (before.verdict, before.origin.robots.state, before.origin.next.wait_ms),
+        ("needs_robots", "unknown", Some(0))
+    );
+    assert_eq!(observer.log().len(), 0, "explaining asks nothing");
+
+    visit(&gate, &fetcher, "/").await.unwrap();
+    let told = gate.explain(&url("/private/x"));
+    let rule = told.rule.unwrap();
+    assert_eq!((told.verdict, told.reason), ("refuse", Some("robots.disallow")));
+    assert_eq!((rule.kind, rule.pattern.as_str(), rule.line, rule.group_line), ("disallow", "/private", 3, 1));
+    assert_eq!(told.group, ["*"]);
+    let origin = told.origin;
+    assert_eq!(
+        (origin.robots.state, origin.robots.status, origin.robots.crawl_delay_ms),
+        ("fresh", Some(200), Some(2000))
+    );
+    assert_eq!((origin.next.clock, origin.next.wait_ms), ("rate.backoff", Some(120_000)));
+    let clocks: Vec<_> = origin.clocks.iter().map(|clock| (clock.clock, clock.delay_ms)).collect();
+    assert_eq!(clocks, [("rate.origin", Some(1000)), ("rate.crawl_delay", Some(2000)), ("rate.backoff", None)]);
+    assert_eq!(origin.address.as_ref().map(|a| a.address.to_string()).as_deref(), Some("10.64.0.1"));
+    let json = serde_json::to_value(&origin).unwrap();
+    assert_eq!(json["clocks"][1]["clock"], "rate.crawl_delay");
+    assert_eq!(json["robots"]["failing"], serde_json::Value::Null);
+}
