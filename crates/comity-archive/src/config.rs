@@ -1,4 +1,4 @@
-use comity_policy::{Digest, Identity};
+use comity_policy::{Digest, Identity, Overrides};
 
 use crate::ArchiveError;
 
@@ -38,6 +38,8 @@ pub struct CrawlFacts {
     pub description: Option<String>,
     /// The robots policy of the whole crawl: `obey; RFC 9309; …`.
     pub robots: String,
+    /// Written exceptions from it: every file begins with them.
+    pub overrides: Overrides,
     /// SHA-256 of the resolved configuration.
     pub config_digest: Option<Digest>,
 }
@@ -82,6 +84,7 @@ impl CrawlFacts {
             operator: None,
             description: None,
             robots: "obey; RFC 9309".to_owned(),
+            overrides: Overrides::default(),
             config_digest: None,
         }
     }

@@ -1,9 +1,11 @@
+mod optout;
 mod robots;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use optout::*;
 pub(crate) use robots::*;
 
 /// The polite, provable crawler.
@@ -26,6 +28,9 @@ pub(crate) enum Command {
     Records(RecordsArgs),
     /// Why a URL was or was not fetched, from the records of a crawl.
     Explain(ExplainArgs),
+    /// Who is not to be visited at all.
+    #[command(subcommand)]
+    Optout(OptoutCommand),
     /// What a robots.txt means.
     #[command(subcommand)]
     Robots(RobotsCommand),

@@ -18,12 +18,26 @@ pub(crate) fn user_file() -> Option<PathBuf> {
     Some(base.join("comity/config.toml"))
 }
 
+/// The user's own configuration, empty where there is none.
+fn of_user() -> Result<ConfigFile, Failure> {
+    match user_file().filter(|path| path.is_file()) {
+        Some(path) => Ok(ConfigFile::read(&path)?),
+        None => Ok(ConfigFile::default()),
+    }
+}
+
+/// The user's own opt-out files: those of their configuration, else `optout.jsonl` beside it, whether it exists or not.
+pub(crate) fn optout_files() -> Result<Vec<PathBuf>, Failure> {
+    match of_user()?.optout.files {
+        Some(files) => Ok(files),
+        None => Ok(user_file().map(|path| path.with_file_name("optout.jsonl")).into_iter().collect()),
+    }
+}
+
 /// All layers of a `crawl` command, laid over each other.
 pub(crate) fn of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
-    let mut settings = ConfigFile::default();
-    if let Some(user) = user_file().filter(|path| path.is_file()) {
-        settings.overlay(ConfigFile::read(&user)?);
-    }
+    let mut settings = of_user()?;
+    settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
     if let Some(file) = &args.config {
         settings.overlay(ConfigFile::read(file)?);
     }

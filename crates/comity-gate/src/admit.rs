@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use comity_fetch::Refused;
-use comity_policy::{Allowance, Instant, OriginPace, Permit, Ready, RobotsChain, Slot, Turn, Vantage};
+use comity_policy::{Allowance, Instant, OriginPace, Permit, Ready, Refusal, RobotsChain, Slot, Turn, Vantage};
 use comity_url::Origin;
 
 use crate::Gate;
@@ -15,6 +15,8 @@ pub enum Admission {
     Wait(Turn),
     /// Never: the name does not exist, or no address may be connected to.
     Refuse(Refused),
+    /// Never: since it was judged its origin was opted out. The refusal holds the line.
+    OptedOut(Refusal),
 }
 
 impl Gate {
@@ -30,14 +32,20 @@ impl Gate {
         };
         self.inner.pacer.adopt(&origin, pace);
         let asked = self.inner.cache.asked_pace(&(origin.clone(), Vantage::Direct));
-        self.inner.pacer.set_asked(&origin, &asked, self.inner.clock.moment());
+        self.set_asked(&origin, asked);
         let turn = |ready| Turn { ready, ..self.turn(&origin) };
-        match self.take_turn(Errand::Page(&origin), candidates).await {
+        let taken = self.take_turn(Errand::Page(&origin), candidates).await;
+        // Both looked at last, when everything else is settled: a slot that is dropped here charges nothing.
+        if let Some(refusal) = self.opted_out(&origin) {
+            return Admission::OptedOut(refusal);
+        }
+        match taken {
             Err(ready) => Admission::Wait(turn(ready)),
+            Ok(_) if self.has_run_out(&allowance) => Admission::Wait(self.turn(&origin)),
             Ok(slot) => match Permit::new(allowance, slot) {
                 Ok(permit) => {
                     self.refresh_ahead(&(origin, Vantage::Direct));
-                    Admission::Permit(permit)
+                    Admission::Permit(self.until_it_runs_out(permit))
                 }
                 // Both were made for the allowance's own origin two lines above; if not, nothing was charged.
                 Err(wrong) => {
@@ -50,6 +58,7 @@ impl Gate {
 
     /// A slot now, with a place among the open requests tied to it.
     pub(crate) async fn take_turn(&self, errand: Errand<'_>, candidates: Vec<SocketAddr>) -> Result<Slot, Ready> {
+        self.set_floor(errand.origin());
         // Asked first without a place: who would have to wait anyway must not hold one meanwhile.
         let ready = errand.turn(self).ready;
         if ready.at > self.inner.clock.now() {
@@ -75,6 +84,13 @@ pub(crate) enum Errand<'a> {
 }
 
 impl Errand<'_> {
+    fn origin(&self) -> &Origin {
+        match self {
+            Self::Page(origin) => origin,
+            Self::Robots(chain) => chain.next_url().origin(),
+        }
+    }
+
     fn turn(self, gate: &Gate) -> Turn {
         let now = gate.inner.clock.now();
         match self {

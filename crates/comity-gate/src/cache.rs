@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use comity_policy::{
-    AskedPace, Hold, Judgement, Reason, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage, WallTime,
+    AskedPace, Hold, Judgement, OptOuts, Reason, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage, WallTime,
 };
 use comity_url::{CrawlUrl, Origin};
 use moka::sync::Cache;
@@ -67,10 +67,17 @@ impl RobotsCache {
     }
 
     /// Judges from what is known; never fetches.
-    pub(crate) fn judge(&self, url: &CrawlUrl, vantage: Vantage, terms: &Terms, now: WallTime) -> Judgement {
+    pub(crate) fn judge(
+        &self,
+        url: &CrawlUrl,
+        vantage: Vantage,
+        terms: &Terms,
+        optouts: &OptOuts,
+        now: WallTime,
+    ) -> Judgement {
         match self.entries.get(&(url.origin().clone(), vantage)) {
             None => Judgement::NeedsRobots(url.origin().clone()),
-            Some(entry) => entry.judge(url, terms, now),
+            Some(entry) => entry.judge(url, terms, optouts, now),
         }
     }
 
@@ -138,12 +145,12 @@ impl RobotsCache {
 }
 
 impl Entry {
-    fn judge(&self, url: &CrawlUrl, terms: &Terms, now: WallTime) -> Judgement {
+    fn judge(&self, url: &CrawlUrl, terms: &Terms, optouts: &OptOuts, now: WallTime) -> Judgement {
         self.judged.store(now.unix_millis(), Ordering::Relaxed);
         match &self.barred {
             Some(barred) if barred.until > now => Judgement::Refuse(Refusal::before_robots(barred.reason, now)),
             Some(_) => Judgement::NeedsRobots(url.origin().clone()),
-            None => comity_policy::judge(url, &self.life, terms, now),
+            None => comity_policy::judge(url, &self.life, terms, optouts, now),
         }
     }
 
@@ -217,7 +224,7 @@ mod tests {
         let barred = Barred { reason: Reason::FetchDns, until: later.after(Duration::from_secs(60)) };
         cache.store(key(1), cache.life(&key(1)), Some(barred), NOW);
         let used = CrawlUrl::parse("https://www.host-2.example/").unwrap();
-        drop(cache.judge(&used, Vantage::Direct, &Terms::default(), later));
+        drop(cache.judge(&used, Vantage::Direct, &Terms::default(), OptOuts::nobody(), later));
         cache.let_idle_go(later);
         assert_eq!([0, 1, 2].map(|n| cache.is_unknown(&key(n))), [true, false, false]);
     }

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use comity_policy::{
-    Decision, Failing, Hold, Instant, Judge, Judgement, OriginClocks, Reason, RobotsLife, RuleEvidence, Standing,
-    Vantage, WallTime,
+    Decision, Failing, Hold, Instant, Judge, Judgement, OptOut, OriginClocks, Override, Reason, RobotsLife,
+    RuleEvidence, Standing, Vantage, WallTime,
 };
 use comity_url::{CrawlUrl, Origin};
 use serde::Serialize;
@@ -28,6 +28,36 @@ pub struct OriginReport {
     pub address: Option<AddressReport>,
     /// Requests open, robots.txt included.
     pub in_flight: u32,
+    /// The override in force.
+    pub r#override: Option<OverrideReport>,
+    /// The line of the opt-out that covers it.
+    pub optout: Option<OptOutReport>,
+}
+
+/// An override in force.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverrideReport {
+    /// Its name.
+    pub id: String,
+    /// What it lifts: `robots`, `robots_5xx_as_404`, `rate`, `signals`.
+    pub scope: Vec<&'static str>,
+    /// From when it holds no longer.
+    pub expires: String,
+}
+
+/// The line of an opt-out file.
+#[derive(Clone, Debug, Serialize)]
+pub struct OptOutReport {
+    /// What it covers.
+    pub target: String,
+    /// Who asked for it.
+    pub requested_by: String,
+    /// When it was written down.
+    pub at: String,
+    /// The file.
+    pub file: String,
+    /// The line's number, from 1.
+    pub line: u64,
 }
 
 /// What is known about an origin's robots.txt.
@@ -111,6 +141,8 @@ pub struct UrlReport {
     pub rule: Option<RuleReport>,
     /// Tokens of the groups that apply.
     pub group: Vec<String>,
+    /// What an override lifts for it: the reasons that would refuse, hold or delay it otherwise.
+    pub lifted: Vec<&'static str>,
     /// How long a hold lasts; null when only a change of robots.txt or configuration ends it, or nothing is held.
     pub hold_ms: Option<u64>,
     /// Its origin.
@@ -152,6 +184,8 @@ impl Gate {
             clocks: clocks.as_ref().map(|clocks| readings(clocks, now)).unwrap_or_default(),
             address: clocks.as_ref().and_then(|clocks| AddressReport::of(clocks, now)),
             in_flight: clocks.map_or(0, |clocks| clocks.in_flight),
+            r#override: self.overrides().in_force(origin, wall).map(|one| OverrideReport::of(one)),
+            optout: self.optouts().covering(origin).map(|one| OptOutReport::of(one)),
         }
     }
 
@@ -165,6 +199,7 @@ impl Gate {
             reason: reason.map(Reason::code),
             rule: None,
             group: Vec::new(),
+            lifted: Vec::new(),
             hold_ms: None,
             origin,
         };
@@ -181,7 +216,32 @@ impl Gate {
 
 impl UrlReport {
     fn by(self, decision: &Decision) -> Self {
-        Self { rule: decision.rule.as_ref().map(RuleReport::of), group: decision.robots.evidence().group, ..self }
+        let lifted = decision.overridden.iter().flat_map(|hit| hit.lifted.iter().map(|one| one.reason.code()));
+        Self {
+            rule: decision.rule.as_ref().map(RuleReport::of),
+            group: decision.robots.evidence().group,
+            lifted: lifted.collect(),
+            ..self
+        }
+    }
+}
+
+impl OverrideReport {
+    fn of(one: &Override) -> Self {
+        let scope = one.scope().iter().map(|scope| scope.as_str()).collect();
+        Self { id: one.id().to_owned(), scope, expires: one.expires().to_string() }
+    }
+}
+
+impl OptOutReport {
+    fn of(one: &OptOut) -> Self {
+        Self {
+            target: one.line.target.to_string(),
+            requested_by: one.line.requested_by.clone(),
+            at: one.line.at.to_string(),
+            file: one.file.to_string(),
+            line: one.number,
+        }
     }
 }
 

@@ -32,6 +32,8 @@ enum Landing {
     Barred(Refused),
     /// Not asked: the origin's turn is far ahead.
     Later(Ready),
+    /// Not asked: the origin is opted out. Nothing is learnt, and the judge refuses it by itself.
+    OptedOut,
 }
 
 impl Gate {
@@ -118,13 +120,14 @@ impl Gate {
                 let wait = ready.at.since(inner.clock.now());
                 return Some(Hold { reason: ready.clock, wait: Some(wait) });
             }
+            Landing::OptedOut => {}
         }
         None
     }
 
     /// From here on the origin is judged and paced by this life.
     pub(crate) fn put_in_force(&self, key: &RobotsKey, life: RobotsLife) {
-        self.inner.pacer.set_asked(&key.0, &life.asked_pace(), self.inner.clock.moment());
+        self.set_asked(&key.0, life.asked_pace());
         self.inner.cache.store(key.clone(), life, None, self.inner.clock.wall());
     }
 
@@ -202,6 +205,7 @@ impl Gate {
         let origin = chain.next_url().origin();
         let mut tries = 0;
         loop {
+            self.may_be_asked(chain)?;
             let candidates = match self.addresses(origin).await {
                 Ok(candidates) => candidates,
                 Err(refused) if refused.reason == Reason::FetchDnsTimeout && tries < RESOLVER_RETRIES => {
@@ -212,7 +216,8 @@ impl Gate {
                 Err(refused) => return Err(self.not_connectable(chain, refused)),
             };
             let ready = match self.take_turn(Errand::Robots(chain), candidates).await {
-                Ok(slot) => return Ok(slot),
+                // Looked at again: the turn may have taken long.
+                Ok(slot) => return self.may_be_asked(chain).map(|()| slot),
                 Err(ready) => ready,
             };
             let wait = ready.at.since(self.inner.clock.now());
@@ -238,6 +243,15 @@ impl Gate {
             return Landing::Later(ready);
         }
         Landing::Event(RobotsEvent::Unreachable { cause: ready.clock, status: None, retry_after: Some(wait) })
+    }
+
+    /// An origin that is opted out sees no request, also where somebody else's robots.txt redirects to it: robots.txt is
+    /// unreachable then, since its rules are not known.
+    fn may_be_asked(&self, chain: &RobotsChain) -> Result<(), Landing> {
+        let Some(refusal) = self.opted_out(chain.next_url().origin()) else { return Ok(()) };
+        let line = refusal.decision().optout.as_ref().map(|found| format!("{}:{}", found.file, found.number));
+        tracing::info!(origin = %chain.origin(), target = %chain.next_url(), ?line, "robots.txt not asked: opted out");
+        Err(if chain.hops() == 0 { Landing::OptedOut } else { Landing::Event(unreachable(Reason::Optout)) })
     }
 
     /// At the origin itself a refused address or a missing name ends the matter; behind a redirect it makes robots.txt

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use comity_fetch::Fetcher;
 use comity_policy::{
-    Clock, Identity, Judge, Judgement, OriginClocks, OriginPace, Outcome, Pacer, Parked, Politeness, Random, Receipt,
-    RobotsLife, RobotsPolicy, Terms, Turn, Vantage,
+    Clock, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome, Overrides, Pacer, Parked,
+    Politeness, Random, Receipt, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage,
 };
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
@@ -14,8 +14,10 @@ use tokio::sync::Semaphore;
 use crate::cache::{Idle, RobotsCache, RobotsKey};
 use crate::compiler::Compiler;
 use crate::flight::Flight;
+use crate::optouts::LiveOptOuts;
+use crate::overrides::Expiry;
 use crate::rates::Rates;
-use crate::{NoRecorder, Rate, Recorder, StateDir};
+use crate::{NoRecorder, OptOutFiles, Rate, Recorder, StateDir};
 
 /// The settings of a gate.
 #[derive(Clone, Debug)]
@@ -26,6 +28,10 @@ pub struct GateConfig {
     pub politeness: Politeness,
     /// How robots.txt answers are read.
     pub robots: RobotsPolicy,
+    /// Written exceptions; none by default.
+    pub overrides: Overrides,
+    /// Who is not to be visited at all; nobody by default.
+    pub optouts: OptOutFiles,
     /// The crawl's rate in all; none by default.
     pub max_rate: Option<Rate>,
     /// The rate per registrable domain; none by default.
@@ -46,6 +52,8 @@ impl GateConfig {
             identity,
             politeness: Politeness::default(),
             robots: RobotsPolicy::default(),
+            overrides: Overrides::default(),
+            optouts: OptOutFiles::default(),
             max_rate: None,
             max_rate_domain: None,
             robots_cache_bytes: 64 << 20,
@@ -68,6 +76,8 @@ pub(crate) struct Inner {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) pacer: Pacer,
     pub(crate) terms: Terms,
+    pub(crate) optouts: LiveOptOuts,
+    pub(crate) expiry: Expiry,
     pub(crate) compiler: Compiler,
     pub(crate) cache: RobotsCache,
     pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
@@ -83,8 +93,12 @@ impl Gate {
     /// Opens a gate: nothing is known, nothing is in flight.
     #[must_use]
     pub fn new(fetcher: Fetcher, clock: Arc<dyn Clock>, random: Arc<dyn Random>, config: GateConfig) -> Self {
-        let terms =
-            Terms { purposes: config.identity.purposes().to_vec(), max_crawl_delay: config.politeness.max_crawl_delay };
+        let terms = Terms {
+            purposes: config.identity.purposes().to_vec(),
+            max_crawl_delay: config.politeness.max_crawl_delay,
+            delay: config.politeness.delay,
+            overrides: config.overrides,
+        };
         let tokens = config.identity.tokens().iter().map(|token| token.as_str().to_owned()).collect();
         let total = usize::try_from(config.politeness.total.max(1)).unwrap_or(usize::MAX);
         let follows = config.state.as_ref().is_some_and(|state| state.follows_another_process());
@@ -97,6 +111,8 @@ impl Gate {
         let robots = Arc::new(config.robots);
         let inner = Inner {
             pacer,
+            optouts: LiveOptOuts::new(config.optouts),
+            expiry: Expiry::new(&terms.overrides),
             terms,
             cache: RobotsCache::new(
                 robots.clone(),
@@ -158,6 +174,23 @@ impl Gate {
         self.inner.cache.life(&(origin.clone(), Vantage::Direct))
     }
 
+    /// The opt-outs in force, by the files as they are now.
+    #[must_use]
+    pub fn optouts(&self) -> Arc<OptOuts> {
+        self.inner.optouts.current(&*self.inner.clock).unwrap_or_default()
+    }
+
+    /// Every override, in force or not.
+    #[must_use]
+    pub fn overrides(&self) -> &Overrides {
+        &self.inner.terms.overrides
+    }
+
+    /// The refusal of everything on `origin`, if it is opted out now.
+    pub(crate) fn opted_out(&self, origin: &Origin) -> Option<Refusal> {
+        self.inner.optouts.current(&*self.inner.clock)?.refusal(origin, self.inner.clock.wall())
+    }
+
     /// The pacing settings in force.
     #[must_use]
     pub fn politeness(&self) -> &Politeness {
@@ -188,6 +221,14 @@ impl Gate {
 
 impl Judge for Gate {
     fn judge(&self, url: &CrawlUrl) -> Judgement {
-        self.inner.cache.judge(url, Vantage::Direct, &self.inner.terms, self.inner.clock.wall())
+        let (terms, now) = (&self.inner.terms, self.inner.clock.wall());
+        let held = self.inner.optouts.current(&*self.inner.clock);
+        let optouts = held.as_deref().unwrap_or_else(|| OptOuts::nobody());
+        self.inner.expiry.tell(&terms.overrides, now);
+        // Before the cache: who is opted out is not even asked for robots.txt.
+        match optouts.refusal(url.origin(), now) {
+            Some(refusal) => Judgement::Refuse(refusal),
+            None => self.inner.cache.judge(url, Vantage::Direct, terms, optouts, now),
+        }
     }
 }

@@ -7,6 +7,9 @@
 //! robots.txt is fetched here and nowhere else: one flight per origin in a task of the gate's own, every hop with a
 //! turn of its own, failure read as "disallow all" and never as permission.
 //!
+//! An origin that is opted out sees no request at all, robots.txt included: opt-outs come before everything, from files that
+//! may grow while the gate works. Written overrides bend what their scope names, and end at their instant.
+//!
 //! The gate is not a client (that is `comity-fetch`) and no queue (that is `comity-frontier`).
 //!
 //! ```no_run
@@ -21,6 +24,7 @@
 //!     match gate.admit(allowance, OriginPace::default()).await {
 //!         Admission::Permit(permit) => println!("may be sent now: {}", permit.url()),
 //!         Admission::Wait(turn) => println!("not before {:?}: {}", turn.ready.at, turn.ready.clock),
+//!         Admission::OptedOut(refusal) => println!("never: {:?}", refusal.decision().optout),
 //!         Admission::Refuse(refused) => println!("never: {}", refused.reason),
 //!     }
 //! }
@@ -34,6 +38,8 @@ mod compiler;
 mod explain;
 mod flight;
 mod gate;
+mod optouts;
+mod overrides;
 mod rates;
 mod reading;
 mod recorder;
@@ -42,8 +48,12 @@ mod state;
 
 pub use admit::Admission;
 pub use cache::RobotsNews;
-pub use explain::{AddressReport, ClockReport, FailingReport, OriginReport, RobotsReport, RuleReport, UrlReport};
+pub use explain::{
+    AddressReport, ClockReport, FailingReport, OptOutReport, OriginReport, OverrideReport, RobotsReport, RuleReport,
+    UrlReport,
+};
 pub use gate::{Gate, GateConfig};
+pub use optouts::{OptOutFault, OptOutFiles, OptOutReading, append_optout};
 pub use rates::{ParseRateError, Rate};
 pub use recorder::{NoRecorder, RecalledRobots, Recorder, RobotsVisit};
 pub use state::{StateDir, StateError};

@@ -45,13 +45,13 @@ async fn visit(gate: &Gate, fetcher: &Fetcher, path: &str) -> Option<Fetched> {
         let Judgement::Allow(allowance) = gate.judge(&url) else { return None };
         match gate.admit(allowance, OriginPace::default()).await {
             Admission::Wait(turn) => tokio::time::sleep(turn.ready.at.since(gate.clock().now())).await,
-            Admission::Refuse(refused) => panic!("{refused:?}"),
             Admission::Permit(permit) => {
                 let mut fetched = fetcher.fetch(permit, &mut Collect::default()).await;
                 let receipt = fetched.receipt.take().unwrap();
                 let _paced = gate.settle(receipt, fetched.outcome);
                 return Some(fetched);
             }
+            never => panic!("{never:?}"),
         }
     }
 }

@@ -62,7 +62,7 @@ impl Process {
         loop {
             match self.admit(path).await? {
                 Admission::Wait(turn) => tokio::time::sleep(turn.ready.at.since(self.clock.now())).await,
-                Admission::Refuse(refused) => panic!("{refused:?}"),
+                never @ (Admission::Refuse(_) | Admission::OptedOut(_)) => panic!("{never:?}"),
                 Admission::Permit(permit) => {
                     let mut fetched = self.fetcher.fetch(permit, &mut Collect::default()).await;
                     let receipt = fetched.receipt.take().unwrap();

@@ -73,6 +73,20 @@ impl AskedPace {
         Self { delay, windows: Vec::new() }
     }
 
+    /// What is left of it under a rate override: delays above `most` are cut to it, others go, Visit-times stay.
+    pub(crate) fn bent(mut self, most: Duration) -> Self {
+        let cut = |delay: Duration| (delay > most).then_some(most);
+        self.delay = self.delay.and_then(cut);
+        self.windows.retain_mut(|window| match window.wish {
+            Wish::Visits => true,
+            Wish::Delay(delay) => {
+                window.wish = Wish::Delay(most);
+                cut(delay).is_some()
+            }
+        });
+        self
+    }
+
     /// The delay that holds at all hours: Crawl-delay, and Request-rate without a window.
     #[must_use]
     pub const fn delay(&self) -> Option<Duration> {

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// A moment on the process's monotonic clock: microseconds since that clock's own start.
@@ -156,6 +157,70 @@ impl Moment {
     }
 }
 
+/// Reads RFC 3339 with seconds: `2026-11-30T09:15:00.250Z`, `2026-11-30T10:15:00+01:00`. Digits past milliseconds are
+/// passed over.
+impl FromStr for WallTime {
+    type Err = WallTimeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        read_rfc3339(text).ok_or(WallTimeError)
+    }
+}
+
+/// A text that is no moment of RFC 3339.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WallTimeError;
+
+impl fmt::Display for WallTimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no moment as RFC 3339 writes it, for instance 2026-11-30T09:15:00Z")
+    }
+}
+
+impl std::error::Error for WallTimeError {}
+
+fn read_rfc3339(text: &str) -> Option<WallTime> {
+    let (head, tail) = text.split_at_checked(19)?;
+    let marks = head.bytes().enumerate().filter(|(_, b)| !b.is_ascii_digit());
+    if !marks.eq([(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')]) {
+        return None;
+    }
+    let part = |from: usize, to: usize| head.get(from..to)?.parse::<u32>().ok();
+    let date = (i64::from(part(0, 4)?), part(5, 7)?, part(8, 10)?);
+    let moment = WallTime::from_civil(date, (part(11, 13)?, part(14, 16)?, part(17, 19)?))?;
+    let (millis, zone) = read_fraction(tail)?;
+    Some(WallTime(moment.0 + millis - read_zone(zone)? * 60_000))
+}
+
+/// Milliseconds of `.250Z`, and what follows.
+fn read_fraction(text: &str) -> Option<(i64, &str)> {
+    let Some(digits) = text.strip_prefix('.') else { return Some((0, text)) };
+    let end = digits.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0)?;
+    let (digits, rest) = digits.split_at(end);
+    let millis: String = digits.chars().chain("00".chars()).take(3).collect();
+    Some((millis.parse().ok()?, rest))
+}
+
+/// Minutes east of UTC of `Z` or `+01:00`.
+fn read_zone(text: &str) -> Option<i64> {
+    if text == "Z" {
+        return Some(0);
+    }
+    let (sign, clock) = text.split_at_checked(1)?;
+    let sign = match sign {
+        "+" => 1,
+        "-" => -1,
+        _ => return None,
+    };
+    let (hours, minutes) = clock.split_once(':').filter(|(h, m)| two_digits(h) && two_digits(m))?;
+    let (hours, minutes) = (hours.parse::<u8>().ok()?, minutes.parse::<u8>().ok()?);
+    (hours < 24 && minutes < 60).then(|| sign * (i64::from(hours) * 60 + i64::from(minutes)))
+}
+
+fn two_digits(text: &str) -> bool {
+    text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// Where time comes from. Levels 0 to 2 and the scheduler are *passed* instants; whoever does I/O reads them here.
 ///
 /// Both readings never go backwards within a process.
@@ -222,6 +287,38 @@ mod tests {
         ];
         for (millis, text) in rows {
             assert_eq!(WallTime::from_unix_millis(millis).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn rfc_3339_is_read_back_and_nothing_else() {
+        for text in ["1970-01-01T00:00:00.000Z", "2026-11-30T09:15:00.250Z", "2000-02-29T23:59:59.999Z"] {
+            assert_eq!(text.parse::<WallTime>().unwrap().to_string(), text);
+        }
+        let quarter_past_nine: WallTime = "2026-11-30T09:15:00Z".parse().unwrap();
+        for text in ["2026-11-30T10:45:00+01:30", "2026-11-29T23:15:00.0-10:00", "2026-11-30T09:15:00.000999Z"] {
+            assert_eq!(text.parse(), Ok(quarter_past_nine), "{text}");
+        }
+        assert_eq!("2026-11-30T09:15:00.2Z".parse(), Ok(quarter_past_nine.after(Duration::from_millis(200))));
+        for text in [
+            "",
+            "2026-11-30",
+            "2026-11-30T09:15:00",
+            "2026-11-30 09:15:00Z",
+            "2026-11-30T09:15Z",
+            "2026-02-29T09:15:00Z",
+            "2026-11-30T24:00:00Z",
+            "2026-11-30T09:15:00.Z",
+            "2026-11-30T09:15:00.25",
+            "2026-11-30T09:15:00+1:00",
+            "2026-11-30T09:15:00+ 1:00",
+            "2026-11-30T09:15:00++1:00",
+            "2026-11-30T09:15:00+24:00",
+            "2026-11-30T09:15:00ZZ",
+            "+026-11-30T09:15:00Z",
+            "2026-11-30T09:15:0é",
+        ] {
+            assert_eq!(text.parse::<WallTime>(), Err(WallTimeError), "{text}");
         }
     }
 

@@ -6,12 +6,12 @@ use comity_signals::Preferences;
 use comity_url::CrawlUrl;
 
 use crate::robots_life::Known;
-use crate::{Digest, Reason, WallTime};
+use crate::{Digest, Failing, OptOut, Overridden, Reason, WallTime};
 
 /// A judgement with everything that a reader needs to check it years later.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// `ok`, `ok.no_rules` or the reason of the refusal.
+    /// `ok`, `ok.no_rules`, `ok.override` or the reason of the refusal.
     pub reason: Reason,
     /// When it was decided.
     pub decided: WallTime,
@@ -21,11 +21,16 @@ pub struct Decision {
     pub rule: Option<RuleEvidence>,
     /// What the site says about each purpose in its robots.txt.
     pub preferences: Preferences,
+    /// The override that was in force, and what it lifted; `None` when nothing was lifted. The rule, the standing and
+    /// the preferences that it lifted stand in the other fields.
+    pub overridden: Option<Arc<Overridden>>,
+    /// The opt-out that refused.
+    pub optout: Option<Arc<OptOut>>,
 }
 
 impl Decision {
     pub(crate) const fn bare(reason: Reason, robots: RobotsBasis, decided: WallTime) -> Self {
-        Self { reason, decided, robots, rule: None, preferences: Preferences::none() }
+        Self { reason, decided, robots, rule: None, preferences: Preferences::none(), overridden: None, optout: None }
     }
 }
 
@@ -53,6 +58,12 @@ impl RobotsBasis {
 
     pub(crate) const fn of(known: Option<Arc<Known>>, state: RobotsState, list: usize) -> Self {
         Self(Basis::Life { known, state, list })
+    }
+
+    /// robots.txt could not be had: no copy took part.
+    pub(crate) fn unreachable(failing: &Failing) -> Self {
+        let (state, status) = (RobotsState::Unreachable, failing.status);
+        RobotsEvidence { state, status, ..RobotsEvidence::none() }.into()
     }
 
     /// What kind of standing robots.txt had.
@@ -153,7 +164,7 @@ pub enum RobotsState {
     RedirectLimit,
     /// Disallow all.
     Unreachable,
-    /// robots.txt plays no part: an override, or a robots.txt itself.
+    /// robots.txt plays no part: an opt-out, an address that is refused, or a robots.txt itself.
     NotApplicable,
 }
 

@@ -5,7 +5,10 @@ use comity_robots::{Evidence, RuleSet};
 use comity_signals::{Declared, Preferences};
 use comity_url::{CrawlUrl, Origin};
 
-use crate::{AskedPace, Decision, Reason, RobotsBasis, RobotsLife, RobotsState, RuleEvidence, Standing, WallTime};
+use crate::{
+    AskedPace, Decision, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis, RobotsLife,
+    RobotsState, RuleEvidence, Standing, WallTime,
+};
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
 pub trait Judge: Send + Sync {
@@ -67,7 +70,11 @@ impl Refusal {
     /// A refusal that needs no robots.txt: the name does not exist, or no address may be connected to.
     #[must_use]
     pub fn before_robots(reason: Reason, decided: WallTime) -> Self {
-        Self { decision: Arc::new(Decision::bare(reason, RobotsBasis::none(), decided)) }
+        Self::of(Decision::bare(reason, RobotsBasis::none(), decided))
+    }
+
+    pub(crate) fn of(decision: Decision) -> Self {
+        Self { decision: Arc::new(decision) }
     }
 
     /// The decision with its evidence.
@@ -95,31 +102,45 @@ pub struct Hold {
 
 /// Judges `url` by the life of its origin's robots.txt. The one decision engine (invariant 14).
 ///
-/// Order: standing of robots.txt, its rules (the strictest of all token lists), Crawl-delay ceiling, purposes.
+/// Order: opt-outs, standing of robots.txt, Crawl-delay ceiling, its rules (the strictest of all token lists), purposes.
 /// Never a guess: what is unknown answers [`Judgement::NeedsRobots`], what is unreachable [`Judgement::Hold`].
-/// A life of another origin than the URL's answers [`Judgement::NeedsRobots`] too.
+/// A life of another origin than the URL's answers [`Judgement::NeedsRobots`] too. An override lifts what its scope
+/// names, never an opt-out and never [`Judgement::NeedsRobots`]; what it lifted stands in the decision.
 #[must_use]
-pub fn judge(url: &CrawlUrl, life: &RobotsLife, terms: &Terms, now: WallTime) -> Judgement {
+pub fn judge(url: &CrawlUrl, life: &RobotsLife, terms: &Terms, optouts: &OptOuts, now: WallTime) -> Judgement {
+    if let Some(refusal) = optouts.refusal(url.origin(), now) {
+        return Judgement::Refuse(refusal);
+    }
     if life.origin() != url.origin() {
         return Judgement::NeedsRobots(url.origin().clone());
     }
+    let mut lifting = Lifting::of(life, terms, now);
     match life.standing(now) {
         Standing::Unknown => Judgement::NeedsRobots(life.origin().clone()),
         Standing::Unreachable(_) if life.is_due(now) => Judgement::NeedsRobots(life.origin().clone()),
+        Standing::Unreachable(failing) if lifting.lifts_unreachable(failing) => {
+            open(url, RobotsBasis::unreachable(failing), lifting, now)
+        }
         Standing::Unreachable(failing) => {
             Judgement::Hold(Hold { reason: Reason::ParkRobots, wait: Some(failing.next_try.since(now)) })
         }
         Standing::Rules { copy, stale } => {
             let state = if stale { RobotsState::StaleOk } else { RobotsState::Fresh };
-            by_rules(url, &copy.rules, |list| life.basis(state, list), terms, now)
+            by_rules(url, &copy.rules, |list| life.basis(state, list), terms, lifting, now)
+        }
+        Standing::Denied if lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallowAll) => {
+            open(url, life.basis(RobotsState::Absent, 0), lifting, now)
         }
         Standing::Denied => refuse(Decision::bare(Reason::RobotsDisallowAll, life.basis(RobotsState::Absent, 0), now)),
-        Standing::Absent => allow(url, Decision::bare(Reason::OkNoRules, life.basis(RobotsState::Absent, 0), now)),
-        Standing::RedirectLimit => {
-            allow(url, Decision::bare(Reason::OkNoRules, life.basis(RobotsState::RedirectLimit, 0), now))
-        }
-        Standing::Open => allow(url, Decision::bare(Reason::OkNoRules, life.basis(RobotsState::Unreachable, 0), now)),
+        Standing::Absent => open(url, life.basis(RobotsState::Absent, 0), lifting, now),
+        Standing::RedirectLimit => open(url, life.basis(RobotsState::RedirectLimit, 0), lifting, now),
+        Standing::Open => open(url, life.basis(RobotsState::Unreachable, 0), lifting, now),
     }
+}
+
+/// Allowed, as far as no rule is known.
+fn open(url: &CrawlUrl, robots: RobotsBasis, lifting: Lifting, now: WallTime) -> Judgement {
+    allow(url, lifting.settle(Decision::bare(Reason::OkNoRules, robots, now)))
 }
 
 /// What the operator wants and accepts: the settings of a judgement.
@@ -129,13 +150,20 @@ pub struct Terms {
     pub purposes: Vec<Declared>,
     /// The longest Crawl-delay that is honoured; above it the origin is held.
     pub max_crawl_delay: Duration,
+    /// The own delay between two requests to an origin, as configured: what a rate override puts in the place of a
+    /// Crawl-delay.
+    pub delay: Duration,
+    /// Written exceptions.
+    pub overrides: Overrides,
 }
 
 impl Default for Terms {
     fn default() -> Self {
         Self {
             purposes: vec![Declared::Judged(comity_signals::Purpose::Search)],
-            max_crawl_delay: Duration::from_secs(300),
+            max_crawl_delay: Politeness::default().max_crawl_delay,
+            delay: Politeness::default().delay,
+            overrides: Overrides::default(),
         }
     }
 }
@@ -160,6 +188,7 @@ fn by_rules(
     lists: &[RuleSet],
     basis: impl Fn(usize) -> RobotsBasis,
     terms: &Terms,
+    mut lifting: Lifting,
     now: WallTime,
 ) -> Judgement {
     let target = url.request_target().as_bytes();
@@ -169,7 +198,8 @@ fn by_rules(
     };
     // A delay of some hours only closes these hours; that is the pacer's to say.
     let asked = AskedPace::of(lists).delay();
-    if asked.is_some_and(|delay| delay > terms.max_crawl_delay) && !url.is_robots_txt() {
+    let too_long = asked.is_some_and(|delay| delay > terms.max_crawl_delay) && !url.is_robots_txt();
+    if too_long && !lifting.lifts(OverrideScope::Rate, Reason::ParkCrawlDelay) {
         return Judgement::Hold(Hold { reason: Reason::ParkCrawlDelay, wait: None });
     }
     let (reason, rule) = match verdict {
@@ -178,19 +208,23 @@ fn by_rules(
         Evidence::NoRule if set.group_tokens().is_empty() => (Reason::OkNoRules, None),
         Evidence::NoRule => (Reason::Ok, None),
     };
-    let preferences = strictest_preferences(lists, target);
-    let mut decision = Decision { reason, decided: now, robots: basis(list), rule, preferences };
-    if !verdict.allowed() {
-        decision.reason = Reason::RobotsDisallow;
-        return refuse(decision);
-    }
-    match terms.refusal(&decision.preferences) {
-        Some(reason) => {
-            decision.reason = reason;
-            refuse(decision)
-        }
-        None => allow(url, decision),
-    }
+    let lifted = !verdict.allowed() && lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallow);
+    let preferences = strictest_preferences(lists, target, if lifted { Access::Lifted } else { Access::ByRules });
+    let refusal = if verdict.allowed() || lifted {
+        terms.refusal(&preferences).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
+    } else {
+        Some(Reason::RobotsDisallow)
+    };
+    let reason = refusal.unwrap_or(reason);
+    let decision = lifting.settle(Decision { rule, preferences, ..Decision::bare(reason, basis(list), now) });
+    if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
+}
+
+/// Whether a target may be fetched by the rules, or because an override lifted their refusal.
+#[derive(Clone, Copy)]
+enum Access {
+    ByRules,
+    Lifted,
 }
 
 /// The first rule set that refuses, else the first: its place, itself, its evidence.
@@ -209,8 +243,11 @@ fn strictest<'a>(lists: &'a [RuleSet], target: &[u8]) -> Option<(usize, &'a Rule
 }
 
 /// The preferences of all token lists: any denial denies.
-fn strictest_preferences(lists: &[RuleSet], target: &[u8]) -> Preferences {
-    let read = |set| comity_signals::robots_preferences(set, target);
+fn strictest_preferences(lists: &[RuleSet], target: &[u8], access: Access) -> Preferences {
+    let read = |set| match access {
+        Access::ByRules => comity_signals::robots_preferences(set, target),
+        Access::Lifted => comity_signals::robots_preferences_despite_refusal(set, target),
+    };
     match lists {
         [only] => read(only),
         several => {
@@ -225,5 +262,5 @@ fn allow(url: &CrawlUrl, decision: Decision) -> Judgement {
 }
 
 fn refuse(decision: Decision) -> Judgement {
-    Judgement::Refuse(Refusal { decision: Arc::new(decision) })
+    Judgement::Refuse(Refusal::of(decision))
 }

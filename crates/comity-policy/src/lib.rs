@@ -35,6 +35,8 @@
 //! | `robots_event`, `robots_life` | [`RobotsEvent`], [`RobotsLife`]: the states of one origin's robots.txt |
 //! | `life_memory`, `pace_memory` | [`LifeMemory`], [`PaceMemory`]: lives and paces over restarts |
 //! | `judge`, `decision` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
+//! | `overrides` | [`Override`], [`Overrides`]: written exceptions per origin, which run out |
+//! | `optout` | [`OptOuts`]: origins and domains that see no request at all |
 //! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
 //! | `asked`, `hours` | [`AskedPace`]: what robots.txt asks about pace, hours of the day included |
 //! | `rate_limit`, `retry_after`, `structured` | [`PaceFields`], [`RateLimit`]: what an answer's fields ask about pace |
@@ -53,6 +55,8 @@ mod identity;
 mod judge;
 mod life_memory;
 mod net;
+mod optout;
+mod overrides;
 mod pace;
 mod pace_memory;
 mod pacer;
@@ -66,22 +70,28 @@ mod robots_event;
 mod robots_life;
 mod slot;
 mod structured;
+mod words;
 
 pub use asked::{AskedPace, Opening};
 pub use capture::{Capture, Protocol, Spool, Timings, TlsFacts, Truncation, Vantage};
 pub use chain::{ChainEnd, RobotsChain};
-pub use clock::{Clock, Instant, Moment, WallTime};
+pub use clock::{Clock, Instant, Moment, WallTime, WallTimeError};
 pub use decision::{Decision, RobotsBasis, RobotsEvidence, RobotsState, RuleEvidence};
 pub use digest::{Digest, DigestError};
 pub use identity::{Identity, IdentityError};
 pub use judge::{Allowance, Hold, Judge, Judgement, Refusal, Terms, judge};
 pub use life_memory::{KnownMemory, LifeMemory, Remembered};
 pub use net::{Network, NetworkError};
+pub use optout::{OptOut, OptOutAction, OptOutLine, OptOutTarget, OptOutTargetError, OptOuts};
+pub(crate) use overrides::Lifting;
+pub use overrides::{
+    Lifted, Overridden, Override, OverrideBasis, OverrideDraft, OverrideError, OverrideScope, Overrides,
+};
 pub use pace::{AddressPace, ClockReading, OriginPace, Outcome, Ready};
 pub use pace_memory::PaceMemory;
 pub use pacer::{AddressClock, OriginClocks, Overlap, Pacer, Parked, Turn};
 pub use permit::{Errand, Exchange, Permit, Receipt, StalePermit, WrongOrigin};
-pub use politeness::{Adaptive, AddressLimits, Politeness};
+pub use politeness::{Adaptive, AddressLimits, Floor, Politeness};
 pub use random::{Random, SeededRandom};
 pub use rate_limit::{PaceFields, PaceNote, RateLimit};
 pub use reason::Reason;

@@ -8,8 +8,8 @@ use comity_url::Origin;
 use crate::hours::Hours;
 use crate::slot::{Slot, SlotState};
 use crate::{
-    AddressPace, AskedPace, ClockReading, Instant, Moment, OriginPace, Outcome, Politeness, Random, Ready, Reason,
-    Receipt, RobotsChain,
+    AddressPace, AskedPace, ClockReading, Floor, Instant, Moment, OriginPace, Outcome, Politeness, Random, Ready,
+    Reason, Receipt, RobotsChain,
 };
 
 /// The table of paces in use, and the only maker of [`Slot`]s.
@@ -117,6 +117,8 @@ struct OriginRow {
     in_flight: u32,
     /// A slot was dropped after its first written byte: the failure happened, its instant is the next look's.
     orphaned: bool,
+    /// Whether the least floors hold, as told last.
+    floor: Floor,
 }
 
 impl Pacer {
@@ -158,6 +160,14 @@ impl Pacer {
         row.hours = Hours::new(asked, at).map(Box::new);
     }
 
+    /// Says whether the least delay and gap hold for `origin` from now on: not while a rate override is in force.
+    pub fn set_floor(&self, origin: &Origin, floor: Floor) {
+        let mut rows = self.table.lock();
+        if floor == Floor::AsSet || rows.origins.contains_key(origin) {
+            rows.origin(origin).floor = floor;
+        }
+    }
+
     /// Mints the right to send one request to `origin` now, or says when to come back and which clock binds.
     ///
     /// `candidates` are the checked addresses in the order of preference; the first is charged. Empty behind a
@@ -187,12 +197,13 @@ impl Pacer {
         let mut rows = self.table.lock();
         let rows = &mut *rows;
         let row = origin_row(&mut rows.origins, rows.restarted, origin);
-        row.pace.set_floor(self.rules.floor_for(&addresses));
+        row.pace.set_floor(self.rules.floor_for(&addresses, row.floor));
         row.admits(errand, &self.rules, &*self.random, now)?;
         let charged = addresses.first().copied();
         if let Some(address) = charged {
             let pace = address_row(&mut rows.addresses, rows.restarted, address);
-            let taken = pace.try_take(self.rules.gap_for(address), self.rules.concurrency_for(address), now);
+            let gap = self.rules.gap_for(address, row.floor);
+            let taken = pace.try_take(gap, self.rules.concurrency_for(address), now);
             taken.map_err(|ready| row.not_before(errand, &self.rules, ready))?;
             row.address = charged;
         }
@@ -327,7 +338,8 @@ impl Table {
         now: Instant,
     ) -> Result<(), Ready> {
         let mut rows = self.lock();
-        rows.address(to).try_take(rules.gap_for(to), rules.concurrency_for(to), now)?;
+        let gap = rules.gap_for(to, rows.origins.get(origin).map_or(Floor::Least, |row| row.floor));
+        rows.address(to).try_take(gap, rules.concurrency_for(to), now)?;
         if let Some(pace) = from.and_then(|address| rows.addresses.get_mut(&address)) {
             pace.on_unsent();
         }
@@ -399,7 +411,7 @@ impl Rows {
 
     fn address_clock(&self, rules: &Politeness, address: IpAddr) -> AddressClock {
         let pace = self.addresses.get(&address).copied().unwrap_or_else(|| AddressPace::sent(self.restarted));
-        let gap = rules.gap_for(address);
+        let gap = rules.gap_for(address, Floor::Least);
         let (free, in_flight) = (pace.free(gap), pace.in_flight());
         AddressClock { address, gap, free, in_flight, most: rules.concurrency_for(address) }
     }
@@ -412,7 +424,7 @@ impl Rows {
             return;
         }
         self.origins.retain(|_, row| !row.is_idle(rules, now));
-        self.addresses.retain(|address, pace| !pace.is_idle(rules.gap_for(*address), now));
+        self.addresses.retain(|address, pace| !pace.is_idle(rules.gap_for(*address, Floor::Least), now));
     }
 }
 

@@ -43,6 +43,16 @@ pub enum AddressLimits {
     Everywhere,
 }
 
+/// Whether the least delay and the least gap hold for an origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Floor {
+    /// They do, but on own networks (the default).
+    #[default]
+    Least,
+    /// A rate override is in force: delay and gap hold as they are set.
+    AsSet,
+}
+
 /// Whether a slow origin is asked more slowly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Adaptive {
@@ -77,13 +87,13 @@ impl Politeness {
     ///
     /// Without any address (a proxy resolves) the least floor holds.
     #[must_use]
-    pub fn floor_for(&self, addresses: &[IpAddr]) -> Duration {
-        if self.all_own(addresses) { self.delay } else { self.delay.max(Self::LEAST_DELAY) }
+    pub fn floor_for(&self, addresses: &[IpAddr], floor: Floor) -> Duration {
+        if floor == Floor::AsSet || self.all_own(addresses) { self.delay } else { self.delay.max(Self::LEAST_DELAY) }
     }
 
-    /// The gap that holds on one address.
+    /// The gap that holds on one address for an origin with this floor.
     #[must_use]
-    pub fn gap_for(&self, address: IpAddr) -> Duration {
+    pub fn gap_for(&self, address: IpAddr, floor: Floor) -> Duration {
         if self.is_own(address) {
             return match self.address_limits {
                 AddressLimits::PublicOnly => Duration::ZERO,
@@ -92,7 +102,7 @@ impl Politeness {
         }
         let shared = self.shared_addresses.iter().any(|network| network.contains(address));
         let gap = if shared { self.shared_address_gap.min(self.address_gap) } else { self.address_gap };
-        gap.max(Self::LEAST_GAP)
+        if floor == Floor::AsSet { gap } else { gap.max(Self::LEAST_GAP) }
     }
 
     /// How many requests may be open at one address.
@@ -144,12 +154,14 @@ mod tests {
             ..Politeness::default()
         };
         let (loopback, public): (IpAddr, IpAddr) = ("127.0.0.1".parse().unwrap(), "198.51.100.1".parse().unwrap());
-        assert_eq!(own.floor_for(&[loopback]), Duration::ZERO);
-        assert_eq!(own.floor_for(&[public]), Politeness::LEAST_DELAY);
-        assert_eq!(own.floor_for(&[loopback, public]), Politeness::LEAST_DELAY);
-        assert_eq!(own.floor_for(&[]), Politeness::LEAST_DELAY);
-        assert_eq!(own.gap_for(public), Politeness::LEAST_GAP);
-        assert_eq!(own.gap_for(loopback), Duration::ZERO);
+        assert_eq!(own.floor_for(&[loopback], Floor::Least), Duration::ZERO);
+        assert_eq!(own.floor_for(&[public], Floor::Least), Politeness::LEAST_DELAY);
+        assert_eq!(own.floor_for(&[loopback, public], Floor::Least), Politeness::LEAST_DELAY);
+        assert_eq!(own.floor_for(&[], Floor::Least), Politeness::LEAST_DELAY);
+        assert_eq!(own.gap_for(public, Floor::Least), Politeness::LEAST_GAP);
+        assert_eq!(own.gap_for(loopback, Floor::Least), Duration::ZERO);
+        assert_eq!(own.floor_for(&[public], Floor::AsSet), Duration::ZERO, "a rate override");
+        assert_eq!(own.gap_for(public, Floor::AsSet), Duration::ZERO, "a rate override");
         assert_eq!(own.concurrency_for(loopback), u32::MAX);
         assert_eq!(own.concurrency_for(public), 2);
     }
@@ -162,7 +174,7 @@ mod tests {
             ..Politeness::default()
         };
         let loopback = "127.0.0.1".parse().unwrap();
-        assert_eq!(own.gap_for(loopback), Duration::from_millis(500));
+        assert_eq!(own.gap_for(loopback, Floor::Least), Duration::from_millis(500));
         assert_eq!(own.concurrency_for(loopback), 2);
     }
 
@@ -170,7 +182,7 @@ mod tests {
     fn shared_addresses_have_their_own_gap() {
         let cdn = Politeness { shared_addresses: vec!["198.51.100.0/24".parse().unwrap()], ..Politeness::default() };
         let shared = "198.51.100.7".parse().unwrap();
-        assert_eq!(cdn.gap_for(shared), Duration::from_millis(50));
+        assert_eq!(cdn.gap_for(shared, Floor::Least), Duration::from_millis(50));
         assert_eq!(cdn.concurrency_for(shared), u32::MAX);
     }
 }

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use comity_policy::{
-    Digest, Hold, Judgement, Reason, RobotsCopy, RobotsEvent, RobotsLife, RobotsPolicy, RobotsState, SeededRandom,
-    Terms, WallTime, judge,
+    Digest, Hold, Judgement, OptOuts, Reason, RobotsCopy, RobotsEvent, RobotsLife, RobotsPolicy, RobotsState,
+    SeededRandom, Terms, WallTime, judge,
 };
 use comity_robots::{Dialect, Robots};
 use comity_signals::{Declared, Purpose};
@@ -41,7 +41,9 @@ fn rules(text: &str) -> RobotsLife {
 #[test]
 fn a_refusal_names_rule_line_group_and_copy() {
     let life = rules("User-agent: *\nDisallow: /\n\nUser-agent: MyBot\nAllow: /p/ok\nDisallow: /p\n");
-    let Judgement::Refuse(refusal) = judge(&url("https://a.test/p/x?y"), &life, &Terms::default(), now()) else {
+    let Judgement::Refuse(refusal) =
+        judge(&url("https://a.test/p/x?y"), &life, &Terms::default(), OptOuts::nobody(), now())
+    else {
         panic!("refused")
     };
     assert_eq!(refusal.reason(), Reason::RobotsDisallow);
@@ -66,7 +68,7 @@ fn what_is_not_rules_answers_by_its_standing() {
     ];
     for (event, expected) in rows {
         let name = format!("{event:?}");
-        let got = match judge(&url("https://a.test/p"), &life(event), &Terms::default(), now()) {
+        let got = match judge(&url("https://a.test/p"), &life(event), &Terms::default(), OptOuts::nobody(), now()) {
             Judgement::Allow(allowance) => allowance.decision().reason.code().to_owned(),
             Judgement::Refuse(refusal) => format!("refuse {}", refusal.reason()),
             Judgement::NeedsRobots(_) => "needs".to_owned(),
@@ -83,12 +85,12 @@ fn what_is_not_rules_answers_by_its_standing() {
 fn unknown_expired_and_foreign_lives_never_allow() {
     let page = url("https://a.test/p");
     let unknown = RobotsLife::new(page.origin().clone(), RobotsPolicy::default().into());
-    assert!(matches!(judge(&page, &unknown, &Terms::default(), now()), Judgement::NeedsRobots(_)));
+    assert!(matches!(judge(&page, &unknown, &Terms::default(), OptOuts::nobody(), now()), Judgement::NeedsRobots(_)));
     let open = rules("User-agent: *\nAllow: /\n");
     let tomorrow = now().after(Duration::from_secs(24 * 3600));
-    assert!(matches!(judge(&page, &open, &Terms::default(), tomorrow), Judgement::NeedsRobots(_)));
+    assert!(matches!(judge(&page, &open, &Terms::default(), OptOuts::nobody(), tomorrow), Judgement::NeedsRobots(_)));
     for foreign in ["http://a.test/p", "https://a.test:8443/p", "https://www.a.test/p", "https://b.test/p"] {
-        let judged = judge(&url(foreign), &open, &Terms::default(), now());
+        let judged = judge(&url(foreign), &open, &Terms::default(), OptOuts::nobody(), now());
         assert!(matches!(judged, Judgement::NeedsRobots(ref origin) if origin == url(foreign).origin()), "{foreign}");
     }
 }
@@ -96,7 +98,7 @@ fn unknown_expired_and_foreign_lives_never_allow() {
 #[test]
 fn a_crawl_delay_above_the_ceiling_holds_the_origin() {
     let life = rules("User-agent: *\nCrawl-delay: 301\n");
-    let held = judge(&url("https://a.test/p"), &life, &Terms::default(), now());
+    let held = judge(&url("https://a.test/p"), &life, &Terms::default(), OptOuts::nobody(), now());
     assert!(matches!(held, Judgement::Hold(Hold { reason: Reason::ParkCrawlDelay, wait: None })), "{held:?}");
     assert_eq!(
         rules("User-agent: *\nRequest-rate: 1/10s\nCrawl-delay: 3\n").asked_pace().delay(),
@@ -119,7 +121,7 @@ fn a_url_is_refused_when_every_declared_purpose_is_denied() {
     for (purposes, refused) in rows {
         let name = format!("{purposes:?}");
         let terms = Terms { purposes, ..Terms::default() };
-        let got = match judge(&url("https://a.test/p"), &life, &terms, now()) {
+        let got = match judge(&url("https://a.test/p"), &life, &terms, OptOuts::nobody(), now()) {
             Judgement::Refuse(refusal) => Some(refusal.reason()),
             _ => None,
         };

@@ -72,5 +72,5 @@ pub use options::{LegacyLabels, Profile, SignalOptions};
 pub use page::{PageReader, PageSignals, page_signals};
 pub use preferences::Preferences;
 pub use purpose::{Declared, ParsePurposeError, Purpose};
-pub use robots::{RobotsReading, robots_preferences};
+pub use robots::{RobotsReading, robots_preferences, robots_preferences_despite_refusal};
 pub use statement::{Place, Source, Statement, Verdict};

@@ -32,6 +32,18 @@ pub fn robots_preferences(rules: &RuleSet, target: &[u8]) -> Preferences {
     RobotsReading::read(rules, target, SignalOptions::default()).preferences
 }
 
+/// As [`robots_preferences`], of a target that will be fetched although the rules refuse it: an override lifts the refusal of
+/// access, and what the group says of uses holds all the same.
+#[must_use]
+pub fn robots_preferences_despite_refusal(rules: &RuleSet, target: &[u8]) -> Preferences {
+    if rules.signals().is_empty() && rules.file_signals().is_empty() {
+        return Preferences::none();
+    }
+    let mut found = Found::default();
+    read_group(&mut found, rules, target, SignalOptions::default());
+    Preferences::none().with(found.statements)
+}
+
 impl RobotsReading {
     /// Reads `Content-Usage`, `Content-Signal` and (cautious profile) `DisallowAITraining` of the selected group.
     ///

@@ -27,6 +27,7 @@ pub(crate) fn open(
     directory::write_mark(dir, &text)?;
     let facts = CrawlFacts {
         robots: robots_policy(config),
+        overrides: config.overrides.clone(),
         config_digest: Some(Digest::from_bytes(Sha256::digest(text.as_bytes()).into())),
         ..CrawlFacts::new(crawl_id(dir, &**clock), config.identity.clone())
     };
@@ -83,5 +84,6 @@ fn robots_policy(config: &CrawlConfig) -> String {
         OnUnreachable::Rfc9309 => "rfc9309",
         OnUnreachable::Google => "google",
     };
-    format!("obey; RFC 9309; dialect {dialect}; on_unreachable {unreachable}")
+    let overrides = config.overrides.all().len();
+    format!("obey; RFC 9309; dialect {dialect}; on_unreachable {unreachable}; overrides {overrides}")
 }

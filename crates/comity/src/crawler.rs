@@ -1,14 +1,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, Local, SchedulerConfig};
 use comity_gate::{Gate, GateConfig, StateDir};
-use comity_policy::{Clock, Random};
+use comity_policy::{Clock, Overrides, Random, WallTime};
 use comity_url::{CrawlUrl, KeyHasher, TrapLimits};
 use tokio::sync::{Notify, watch};
 
-use crate::config::{ConfigFile, CrawlConfig, Span};
+use crate::config::{ConfigError, ConfigFile, CrawlConfig, Span};
 use crate::engine::{Engine, Handlers, Shared, Tally};
 use crate::keep::Keeper;
 use crate::{Error, Page, Progress, StopHandle, Summary, archive, directory};
@@ -102,7 +103,7 @@ impl CrawlerBuilder {
     }
 
     /// Sets the own floor between two requests to an origin. Under 200 ms it holds only on allowed networks.
-    pub const fn delay(mut self, delay: std::time::Duration) -> Self {
+    pub const fn delay(mut self, delay: Duration) -> Self {
         self.file.politeness.delay = Some(Span(delay));
         self
     }
@@ -158,6 +159,8 @@ impl CrawlerBuilder {
         let Self { file, dir, handlers, parts } = self;
         let config = CrawlConfig::resolve(file)?;
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
+        let mut notes = config.notes.clone();
+        notes.extend(expiring(&config.overrides, clock.wall())?);
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
@@ -178,20 +181,35 @@ impl CrawlerBuilder {
             traps: TrapLimits::default(),
             per_origin: config.politeness.per_origin,
             scope: Mutex::new(config.scope),
-            tally: Mutex::new(Tally::default()),
+            tally: Mutex::new(Tally::of(&config.overrides)),
             handlers,
             poke: Notify::new(),
         };
         let (stop, stopped) = StopHandle::new();
         let (published, progress) = watch::channel(Progress::default());
         let engine = Engine::new(Arc::new(shared), config.politeness.total, stopped, published);
-        Ok(Crawler { engine, seeds: config.seeds, notes: config.notes, stop, progress, clock })
+        Ok(Crawler { engine, seeds: config.seeds, notes, stop, progress, clock })
     }
 }
+
+/// What has to be said of overrides that end soon.
+///
+/// # Errors
+/// When one has run out already.
+fn expiring(overrides: &Overrides, now: WallTime) -> Result<Vec<String>, ConfigError> {
+    overrides.check_none_is_past(now).map_err(ConfigError::from)?;
+    let soon = overrides.all().iter().filter(|one| one.expires().since(now) < ENDS_SOON);
+    Ok(soon.map(|one| format!("override {} runs out at {}", one.id(), one.expires())).collect())
+}
+
+/// An override that ends within this is named at the start.
+const ENDS_SOON: Duration = Duration::from_secs(14 * 24 * 3600);
 
 fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir>>) -> GateConfig {
     GateConfig {
         politeness: config.politeness.clone(),
+        overrides: config.overrides.clone(),
+        optouts: config.optouts.clone(),
         robots: config.robots.clone(),
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,

@@ -43,4 +43,4 @@ pub use error::Error;
 pub use page::Page;
 pub use progress::Progress;
 pub use stop::{Stop, StopHandle};
-pub use summary::{End, Summary};
+pub use summary::{End, OverrideUse, Summary};

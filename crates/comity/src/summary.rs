@@ -1,14 +1,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use comity_frontier::Waiting;
-use comity_policy::Reason;
+use comity_policy::{Override, Reason, WallTime};
 
 /// What a crawl did: every URL that was looked at stands in exactly one count.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
+    /// Every override and what it lifted: said first of all.
+    pub overrides: Vec<OverrideUse>,
     /// Answers that were no redirect, by status.
     pub fetched: BTreeMap<u16, u64>,
     /// Redirect answers.
@@ -45,6 +48,35 @@ pub struct Summary {
     pub notes: Vec<String>,
     /// Monotonic time at the end, to tell how long `waiting` still waits.
     pub(crate) now: comity_policy::Instant,
+}
+
+/// An override, and what it did in a crawl.
+#[derive(Clone, Debug)]
+pub struct OverrideUse {
+    /// The override.
+    pub by: Arc<Override>,
+    /// URLs that were requested under it.
+    pub urls: u64,
+    /// What it lifted for them, by the reason that would have refused, held or delayed them.
+    pub lifted: BTreeMap<Reason, u64>,
+    /// Whether it ran out before the crawl ended.
+    pub ran_out: bool,
+}
+
+impl OverrideUse {
+    pub(crate) const fn new(by: Arc<Override>) -> Self {
+        Self { by, urls: 0, lifted: BTreeMap::new(), ran_out: false }
+    }
+}
+
+/// Two lines: the override itself, and what it lifted.
+impl fmt::Display for OverrideUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lifted: Vec<String> = self.lifted.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+        let end = if self.ran_out { "; it ran out during the crawl" } else { "" };
+        writeln!(f, "override   {}", self.by)?;
+        write!(f, "           for {} URLs it lifted: {}{end}", self.urls, or_none(&lifted.join(", ")))
+    }
 }
 
 /// How a crawl ended.
@@ -106,6 +138,10 @@ impl Summary {
         Some(format!("0 pages: {why}"))
     }
 
+    pub(crate) fn end_overrides(&mut self, now: WallTime) {
+        self.overrides.iter_mut().for_each(|one| one.ran_out = one.by.expires() <= now);
+    }
+
     fn describe(&self, waiting: &Waiting) -> String {
         crate::progress::describe(waiting, self.now)
     }
@@ -113,6 +149,9 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for one in &self.overrides {
+            writeln!(f, "{one}")?;
+        }
         for note in &self.notes {
             writeln!(f, "note       {note}")?;
         }

@@ -39,6 +39,10 @@ pub(crate) enum Why {
     Final,
     /// It holds for every path.
     EveryPath,
+    /// Nothing was lifted.
+    NoOverride,
+    /// Nobody opted out.
+    NoOptout,
 }
 
 impl Why {
@@ -62,6 +66,8 @@ impl Why {
             Self::NotRemembered => "not_remembered",
             Self::Final => "final",
             Self::EveryPath => "every_path",
+            Self::NoOverride => "no_override",
+            Self::NoOptout => "no_optout",
         }
     }
 }

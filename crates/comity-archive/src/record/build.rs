@@ -140,7 +140,7 @@ fn assemble(
     let rule = absent.note("rule", basis.decision.and_then(rule), no_rule);
     let (group, signals, omitted) = basis.decision.map(|d| bounded(d, absent)).unwrap_or_default();
     let group = absent.note("group", Some(group).filter(|group| !group.is_empty()), no_group);
-    let decision = basis.decision.map(|d| decision_record(d, made.crawl.identity.purposes()));
+    let decision = basis.decision.map(|d| decision_record(d, made.crawl.identity.purposes(), absent));
     let decision = absent.note("decision", decision, Why::NotApplicable);
     let errand = if basis.robots_for.is_some() { "robots" } else { "page" };
     let mut record = assemble_bare_parts(ends, context, parts, made, absent);

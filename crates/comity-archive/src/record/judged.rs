@@ -1,11 +1,14 @@
-use comity_policy::{Decision, RobotsState};
+use comity_policy::{Decision, OptOut, Overridden, RobotsState};
 use comity_signals::{Declared, Place, Purpose, Statement, Verdict};
 use comity_url::Origin;
 
 use super::absent::{Absent, Why};
 use super::build::RobotsBasis;
 use super::parts::cut_to;
-use super::{DecisionRecord, OmittedRecord, PurposeRecord, RobotsRecord, RuleRecord, SignalRecord};
+use super::{
+    DecisionRecord, LiftedRecord, OmittedRecord, OptOutRecord, OverrideRecord, PurposeRecord, RobotsRecord, RuleRecord,
+    SignalRecord,
+};
 
 /// Statements in one record, at most.
 const MAX_SIGNALS: usize = 64;
@@ -80,12 +83,14 @@ pub(super) fn rule(decision: &Decision) -> Option<RuleRecord> {
     })
 }
 
-pub(super) fn decision_record(decision: &Decision, declared: &[Declared]) -> DecisionRecord {
+pub(super) fn decision_record(decision: &Decision, declared: &[Declared], absent: &mut Absent) -> DecisionRecord {
     let verdicts = declared.iter().filter_map(|d| d.judged()).map(|p| (p, decision.preferences.verdict(p)));
     let outcome = |verdict: Verdict| if verdict == Verdict::Denied { "refuse" } else { "proceed" };
     DecisionRecord {
         at: decision.decided.to_string(),
         default_applied: verdicts.clone().any(|(_, verdict)| verdict == Verdict::Unspecified),
+        optout: absent.note("decision.optout", decision.optout.as_deref().map(optout), Why::NoOptout),
+        r#override: absent.note("decision.override", decision.overridden.as_deref().map(overridden), Why::NoOverride),
         purposes: verdicts
             .map(|(purpose, verdict)| {
                 let record =
@@ -94,6 +99,30 @@ pub(super) fn decision_record(decision: &Decision, declared: &[Declared]) -> Dec
             })
             .collect(),
         reason: decision.reason.code().to_owned(),
+    }
+}
+
+fn optout(found: &OptOut) -> OptOutRecord {
+    OptOutRecord {
+        at: found.line.at.to_string(),
+        file: found.file.to_string(),
+        line: found.number,
+        requested_by: found.line.requested_by.clone(),
+        target: found.line.target.to_string(),
+    }
+}
+
+fn overridden(hit: &Overridden) -> OverrideRecord {
+    let lifted = hit
+        .lifted
+        .iter()
+        .map(|one| LiftedRecord { reason: one.reason.code().to_owned(), scope: one.scope.as_str().to_owned() });
+    OverrideRecord {
+        approved_by: hit.by.approved_by().to_owned(),
+        basis: hit.by.basis().as_str().to_owned(),
+        expires: hit.by.expires().to_string(),
+        id: hit.by.id().to_owned(),
+        lifted: lifted.collect(),
     }
 }
 

@@ -1,6 +1,6 @@
 use comity_policy::Digest;
 
-use super::{Record, RobotsRecord};
+use super::{DecisionRecord, Record, RobotsRecord};
 use crate::warc::http_head::StoredHead;
 use crate::warc::info::Fields;
 
@@ -40,6 +40,9 @@ pub(crate) fn block(record: &Record, commitment: Digest, changes: &Changes<'_>) 
         push_robots(&mut fields, robots);
     }
     push_rule(&mut fields, record);
+    if let Some(decision) = &record.decision {
+        push_override(&mut fields, decision);
+    }
     for signal in &record.signals {
         fields
             .push("comity-signal", &format!("{} {} {}; {}", signal.source, signal.purpose, signal.verdict, signal.raw));
@@ -66,6 +69,13 @@ fn push_rule(fields: &mut Fields, record: &Record) {
     if let Some(rule) = &record.rule {
         fields.push("comity-robots-rule", &format!("{}: {}", rule.kind, rule.pattern));
         fields.push("comity-robots-line", &rule.line.to_string());
+    }
+}
+
+fn push_override(fields: &mut Fields, decision: &DecisionRecord) {
+    for lifted in decision.r#override.iter().flat_map(|found| found.lifted.iter().map(move |one| (found, one))) {
+        let (found, one) = lifted;
+        fields.push("comity-override", &format!("{} {} {}", found.id, one.scope, one.reason));
     }
 }
 

@@ -12,6 +12,10 @@ const CONFORMS_TO: &str = "http://iipc.github.io/warc-specifications/specificati
 /// The block of a warcinfo record (archive reference §1).
 pub(crate) fn warcinfo(crawl: &CrawlFacts) -> String {
     let mut fields = Fields::default();
+    // First of all: who reads the files has to know what was bent.
+    for one in crawl.overrides.all() {
+        fields.push("comity-override", &one.to_string());
+    }
     fields.push("software", SOFTWARE);
     fields.push("format", "WARC File Format 1.1");
     fields.push("conformsTo", CONFORMS_TO);

@@ -152,6 +152,8 @@ pub(crate) fn decision(reason: Reason, kind: &'static str, pattern: &str) -> Arc
         robots: robots_evidence().into(),
         rule: Some(RuleEvidence { kind, pattern: pattern.to_owned(), line: 4, group_line: 3, priority: 5 }),
         preferences: Preferences::combine(&[statement]),
+        overridden: None,
+        optout: None,
     })
 }
 

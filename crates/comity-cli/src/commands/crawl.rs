@@ -107,7 +107,16 @@ fn summary_json(summary: &Summary, dir: &std::path::Path) -> Value {
     let reasons = |counts: &std::collections::BTreeMap<comity::policy::Reason, u64>| -> Value {
         counts.iter().map(|(reason, n)| (reason.code().to_owned(), json!(n))).collect::<serde_json::Map<_, _>>().into()
     };
+    let overrides: Vec<Value> = summary
+        .overrides
+        .iter()
+        .map(|one| {
+            let (id, expires) = (one.by.id(), one.by.expires().to_string());
+            json!({"id": id, "expires": expires, "urls": one.urls, "lifted": reasons(&one.lifted), "ran_out": one.ran_out})
+        })
+        .collect();
     json!({
+        "overrides": overrides,
         "dir": dir,
         "pages": summary.pages(),
         "statuses": summary.fetched.iter().map(|(s, n)| (s.to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),

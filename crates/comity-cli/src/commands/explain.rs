@@ -1,3 +1,5 @@
+use comity::config::{ConfigFile, CrawlConfig};
+use comity::policy::Clock as _;
 use comity_archive::{Record, read_records};
 use comity_url::CrawlUrl;
 
@@ -11,6 +13,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let found = records_of(&args.dir, |record| record.url == url.as_str())?;
     if found.is_empty() {
         print(&format!("{url}\n  no record: it was not found by this crawl, or was out of scope, or is still queued"))?;
+        in_force(&args.dir, &url).iter().try_for_each(|line| print(line))?;
         return Ok(Exit::Findings);
     }
     for record in &found {
@@ -21,7 +24,28 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
             print(&text(record))?;
         }
     }
+    if !args.json {
+        in_force(&args.dir, &url).iter().try_for_each(|line| print(line))?;
+    }
     Ok(Exit::Done)
+}
+
+/// What the crawl's configuration holds for the URL's origin today: its records tell what held when they were written.
+fn in_force(dir: &std::path::Path, url: &CrawlUrl) -> Vec<String> {
+    let file = ConfigFile::read(&dir.join("crawl.toml"));
+    // A configuration that cannot be read any more says nothing about today.
+    let Ok(config) = file.and_then(CrawlConfig::resolve) else { return Vec::new() };
+    let now = comity_fetch::SystemClock::new().wall();
+    let overridden = config.overrides.in_force(url.origin(), now).map(|one| format!("  today     override {one}"));
+    let optouts = config.optouts.optouts();
+    let out = optouts.covering(url.origin()).map(|one| {
+        let line = &one.line;
+        format!(
+            "  today     opted out: {} asked for {} at {} ({}:{})",
+            line.requested_by, line.target, line.at, one.file, one.number
+        )
+    });
+    out.into_iter().chain(overridden).collect()
 }
 
 /// The records that `wanted` picks, in the order of their chain.
@@ -68,6 +92,20 @@ fn text(record: &Record) -> String {
         if let Some(delay) = robots.crawl_delay_ms {
             say("delay", format!("Crawl-delay {} s", delay as f64 / 1000.0));
         }
+    }
+    if let Some(found) = record.decision.as_ref().and_then(|decision| decision.r#override.as_ref()) {
+        let lifted: Vec<String> = found.lifted.iter().map(|one| format!("{} ({})", one.reason, one.scope)).collect();
+        say("override", format!("{} lifted {}", found.id, lifted.join(", ")));
+        say("", format!("{}, approved by {}, until {}", found.basis, found.approved_by, found.expires));
+    }
+    if let Some(found) = record.decision.as_ref().and_then(|decision| decision.optout.as_ref()) {
+        say(
+            "optout",
+            format!(
+                "{} asked for {} at {} ({}:{})",
+                found.requested_by, found.target, found.at, found.file, found.line
+            ),
+        );
     }
     for signal in &record.signals {
         say("signal", format!("{} {}: {} ({})", signal.source, signal.purpose, signal.verdict, signal.raw));

@@ -4,6 +4,7 @@ mod crawl;
 mod demo;
 mod explain;
 mod init;
+mod optout;
 mod records;
 mod robots;
 mod url;
@@ -19,6 +20,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Init(args) => init::run(&args),
         Command::Records(args) => records::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Optout(command) => optout::run(&command),
         Command::Robots(command) => robots::run(&command),
         Command::Url(UrlCommand::Batch) => url::batch(),
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use comity_fetch::{BoxFuture, Collect, FetchConfig, Fetched, Fetcher, Io, Net, Request, ResolveError, SystemClock};
 use comity_policy::{
-    Clock, Instant, Judgement, Outcome, Pacer, Permit, Politeness, Reason, RobotsChain, RobotsEvent, RobotsLife,
-    SeededRandom, Terms, WallTime, judge,
+    Clock, Instant, Judgement, OptOuts, Outcome, Pacer, Permit, Politeness, Reason, RobotsChain, RobotsEvent,
+    RobotsLife, SeededRandom, Terms, WallTime, judge,
 };
 use comity_url::{CrawlUrl, Origin};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -269,7 +269,7 @@ impl Rig {
         };
         let mut life = life(url.origin());
         life.apply(RobotsEvent::Absent { status: 404 }, self.clock.wall(), &SeededRandom::new(1));
-        match judge(url, &life, &Terms::default(), self.clock.wall()) {
+        match judge(url, &life, &Terms::default(), OptOuts::nobody(), self.clock.wall()) {
             Judgement::Allow(allowance) => Permit::new(allowance, slot).unwrap(),
             other => panic!("{url}: {other:?}"),
         }

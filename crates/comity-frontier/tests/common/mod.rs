@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use comity_frontier::{Frontier, LeaseId, Leased, Offer, Offered, Settled, Settlement};
 use comity_policy::{
-    Hold, Instant, Judge, Judgement, OriginPace, Overlap, Ready, Reason, RobotsEvent, RobotsLife, RobotsPolicy,
-    SeededRandom, Terms, Turn, WallTime,
+    Hold, Instant, Judge, Judgement, OptOuts, OriginPace, Overlap, Ready, Reason, RobotsEvent, RobotsLife,
+    RobotsPolicy, SeededRandom, Terms, Turn, WallTime,
 };
 use comity_url::{CrawlUrl, KeyHasher, Origin};
 
@@ -38,7 +38,7 @@ impl Judge for TestJudge {
             return Judgement::Hold(*hold);
         }
         let life = life(url, told.unknown.contains(url.origin()));
-        comity_policy::judge(url, &life, &Terms::default(), WALL)
+        comity_policy::judge(url, &life, &Terms::default(), OptOuts::nobody(), WALL)
     }
 }
 
@@ -48,7 +48,7 @@ const WALL: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
 #[expect(clippy::disallowed_methods, reason = "the test plays the gate")]
 fn life(url: &CrawlUrl, unknown: bool) -> RobotsLife {
     let policy = RobotsPolicy { strict_4xx: vec![403], ..RobotsPolicy::default() };
-    let mut life = RobotsLife::new(url.origin().clone(), policy);
+    let mut life = RobotsLife::new(url.origin().clone(), policy.into());
     if !unknown {
         let status = if url.path().starts_with("/private") { 403 } else { 404 };
         life.apply(RobotsEvent::Absent { status }, WALL, &SeededRandom::new(1));

@@ -3,13 +3,19 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ByteSize, ConfigError, Span};
+use super::{ByteSize, ConfigError, OptoutSection, OverrideSection, Span};
 
 /// A configuration as typed: every key optional, unknown keys refused. Later layers win over earlier ones with
 /// [`ConfigFile::overlay`]: the user's file, the crawl's file, the flags.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConfigFile {
+    /// `[[override]]`: written exceptions. First, so that a resolved configuration begins with them.
+    #[serde(rename = "override", skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<Vec<OverrideSection>>,
+    /// Who is not to be visited at all.
+    #[serde(skip_serializing_if = "is_default")]
+    pub optout: OptoutSection,
     /// Who we are.
     #[serde(skip_serializing_if = "is_default")]
     pub agent: AgentSection,
@@ -196,11 +202,17 @@ impl ConfigFile {
     /// As [`ConfigFile::parse`]; also when the file cannot be read.
     pub fn read(file: &PathBuf) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(file).map_err(|e| ConfigError::new(e).at(&file.display().to_string()))?;
-        Self::parse(&text, Some(file))
+        let mut read = Self::parse(&text, Some(file))?;
+        read.optout.anchor(file.parent().unwrap_or(file));
+        Ok(read)
     }
 
-    /// Lays `later` over this one: what it says wins, what it leaves out stays.
+    /// Lays `later` over this one: what it says wins, what it leaves out stays. Opt-out files add up.
     pub fn overlay(&mut self, later: Self) {
+        if later.overrides.is_some() {
+            self.overrides = later.overrides;
+        }
+        self.optout.join(later.optout);
         self.agent.overlay(later.agent);
         self.crawl.overlay(later.crawl);
         self.politeness.overlay(later.politeness);

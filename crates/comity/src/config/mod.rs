@@ -1,11 +1,13 @@
 //! The crawl's configuration: a TOML file and flags, read into [`ConfigFile`], resolved once into [`CrawlConfig`].
 
 mod error;
+mod exceptions;
 mod file;
 mod resolve;
 mod units;
 
 pub use error::ConfigError;
+pub use exceptions::{Moment, OptoutSection, OverrideSection};
 pub use file::{
     AgentSection, ArchiveSection, ConfigFile, CrawlSection, FetchSection, FrontierSection, PolitenessSection,
     RobotsSection,

@@ -1,24 +1,28 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use comity_fetch::{AddressGuard, FetchConfig};
-use comity_gate::Rate;
-use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Politeness, RobotsPolicy};
+use comity_gate::{OptOutFiles, Rate};
+use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
 use comity_robots::Dialect;
 use comity_signals::{Declared, Purpose};
 use comity_url::{CrawlUrl, Scope, ScopeKind, UrlPattern};
 
-use super::{ByteSize, ConfigError, ConfigFile, Span};
+use super::{ByteSize, ConfigError, ConfigFile, OverrideSection, Span, exceptions};
 
 /// A configuration that was checked as a whole: what the engine runs on.
 #[derive(Clone, Debug)]
 pub struct CrawlConfig {
     /// Who we are.
     pub identity: Identity,
+    /// Written exceptions. Whether one has run out is looked at when the crawl is built.
+    pub overrides: Overrides,
+    /// Who is not to be visited at all, as the files were read.
+    pub optouts: OptOutFiles,
     /// Where the crawl begins.
     pub seeds: Vec<CrawlUrl>,
     /// Which URLs belong to it; seeds are added when the crawl starts, and after their own redirects.
@@ -93,7 +97,9 @@ impl CrawlConfig {
     ///
     /// # Errors
     /// The first key whose value cannot be used, with a hint.
-    pub fn resolve(file: ConfigFile) -> Result<Self, ConfigError> {
+    pub fn resolve(mut file: ConfigFile) -> Result<Self, ConfigError> {
+        // Files named by the builder or by flags belong to the folder the process works in.
+        file.optout.anchor(Path::new(""));
         let identity = identity(&file)?;
         let purposes: Vec<&str> = identity.purposes().iter().map(|purpose| purpose.as_str()).collect();
         let mut notes = vec![format!("declared purposes: {}", purposes.join(", "))];
@@ -101,7 +107,11 @@ impl CrawlConfig {
         refuse_public(&own_networks)?;
         let fetch = fetch(&file, &identity, own_networks.clone())?;
         let politeness = politeness(&file, own_networks, &mut notes)?;
+        let optouts = exceptions::optouts(&file.optout)?;
+        notes.extend(optouts.notes());
         Ok(Self {
+            overrides: exceptions::overrides(file.overrides.as_deref())?,
+            optouts,
             seeds: seeds(&file)?,
             scope: scope(&file)?,
             limits: limits(&file),
@@ -127,6 +137,8 @@ impl CrawlConfig {
         let mut file = self.file.clone();
         let own = |text: &str| Some(text.to_owned());
         let span = |duration| Some(Span(duration));
+        file.overrides =
+            file.overrides.map(|_| self.overrides.all().iter().map(|one| OverrideSection::of(one)).collect());
         file.agent.tokens = Some(self.identity.tokens().iter().map(ToString::to_string).collect());
         file.agent.purposes = Some(self.identity.purposes().iter().map(ToString::to_string).collect());
         file.crawl.seeds = Some(self.seeds.iter().map(ToString::to_string).collect());
@@ -248,7 +260,7 @@ fn politeness(file: &ConfigFile, own: Vec<Network>, notes: &mut Vec<String>) -> 
 fn say_raised(notes: &mut Vec<String>, key: &str, asked: Duration, least: Duration) {
     if asked < least {
         notes.push(format!(
-            "{key} of {} holds only on the networks in allow_addresses; elsewhere {}",
+            "{key} of {} holds only on the networks in allow_addresses and under a rate override; elsewhere {}",
             Span(asked),
             Span(least)
         ));

@@ -286,6 +286,7 @@ impl Engine {
         summary.left = stats.queued + stats.leased;
         summary.waiting = stats.waiting;
         summary.elapsed = self.elapsed();
+        summary.end_overrides(self.shared.clock.wall());
         summary.files = files;
         summary.end = end;
         summary.now = now;

@@ -1,6 +1,7 @@
-use comity_policy::{Instant, Reason, Turn};
+use comity_policy::{Decision, Instant, Overrides, Reason, Turn};
 
 use crate::Summary;
+use crate::summary::OverrideUse;
 
 /// Running counts of a crawl.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +10,23 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// No counts yet, under these overrides.
+    pub(crate) fn of(overrides: &Overrides) -> Self {
+        let overrides = overrides.all().iter().map(|by| OverrideUse::new(by.clone())).collect();
+        Self { summary: Summary { overrides, ..Summary::default() } }
+    }
+
+    /// A URL was let through: what an override lifted for it.
+    pub(crate) fn let_through(&mut self, decision: &Decision) {
+        let Some(hit) = &decision.overridden else { return };
+        if let Some(found) = self.summary.overrides.iter_mut().find(|found| found.by.id() == hit.by.id()) {
+            found.urls += 1;
+            for lifted in &hit.lifted {
+                *found.lifted.entry(lifted.reason).or_default() += 1;
+            }
+        }
+    }
+
     pub(crate) fn fetched(&mut self, status: u16) {
         *self.summary.fetched.entry(status).or_default() += 1;
     }

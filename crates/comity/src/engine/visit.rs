@@ -4,7 +4,7 @@ use comity_extract::Page as Extracted;
 use comity_fetch::{Fetched, Refused};
 use comity_frontier::{Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Settled, Settlement};
 use comity_gate::Admission;
-use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Turn};
+use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
 use tokio::sync::oneshot;
 
 use super::Shared;
@@ -26,6 +26,7 @@ impl Shared {
         let settlement = match self.gate.admit(lease.allowance, pace).await {
             Admission::Wait(turn) => self.snooze(id, &trip, turn),
             Admission::Refuse(refused) => self.unconnectable(id, &trip, decision, refused).await?,
+            Admission::OptedOut(refusal) => self.refused(id, &trip, &refusal).await?,
             Admission::Permit(permit) => self.exchange(id, &trip, decision, permit.until(deadline)).await?,
         };
         self.settle(settlement).await
@@ -34,11 +35,14 @@ impl Shared {
     /// A URL that its judge refused: recorded, then out of the queue.
     pub(crate) async fn refuse(self: Arc<Self>, refused: RefusedLease) -> Result<(), Error> {
         let trip = Trip::of_refused(&refused);
-        let decision = refused.refusal.decision().clone();
-        let reason = refused.refusal.reason();
-        self.keeper.not_fetched(&trip, &decision, reason, None).await?;
-        self.tally().refused(reason);
-        self.settle(Settlement::Refused { lease: refused.id }).await
+        let settlement = self.refused(refused.id, &trip, &refused.refusal).await?;
+        self.settle(settlement).await
+    }
+
+    async fn refused(&self, id: LeaseId, trip: &Trip, refusal: &Refusal) -> Result<Settlement, Error> {
+        self.keeper.not_fetched(trip, refusal.decision(), refusal.reason(), None).await?;
+        self.tally().refused(refusal.reason());
+        Ok(Settlement::Refused { lease: id })
     }
 
     async fn exchange(
@@ -69,8 +73,8 @@ impl Shared {
         self.tally().summary.bytes += capture.body.len();
         self.tell_handler(trip, &capture, &decision, extracted.as_ref(), sink.body.as_deref(), &next);
         let fate = Fate::of(&next, outcome);
-        self.keeper.fetched(trip, capture, decision).await?;
-        self.count(&fate, &next);
+        self.keeper.fetched(trip, capture, decision.clone()).await?;
+        self.count(&fate, &next, &decision);
         Ok(self.settlement(id, fate, offers, paced))
     }
 
@@ -171,8 +175,11 @@ impl Shared {
         self.clock.now().after(comity_policy::Politeness::BACKOFF_BASE)
     }
 
-    fn count(&self, fate: &Fate, next: &Next) {
+    fn count(&self, fate: &Fate, next: &Next, decision: &Decision) {
         let mut tally = self.tally();
+        if !matches!(fate, Fate::Retry) {
+            tally.let_through(decision);
+        }
         match (fate, next) {
             (Fate::Done(_), Next::Redirect(_) | Next::DeadRedirect) => tally.summary.redirects += 1,
             (Fate::Done(status), _) => tally.fetched(*status),
