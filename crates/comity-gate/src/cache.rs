@@ -8,6 +8,8 @@ use comity_policy::{
 use comity_url::{CrawlUrl, Origin};
 use moka::sync::Cache;
 
+use crate::trail::Trail;
+
 /// What the cache is keyed by: sites answer by country, so a copy belongs to the vantage it was fetched from.
 pub(crate) type RobotsKey = (Origin, Vantage);
 
@@ -20,6 +22,8 @@ pub struct RobotsNews {
     pub turn: Turn,
     /// Set when the origin has to wait all the same: its robots.txt could not be asked yet.
     pub hold: Option<Hold>,
+    /// What was asked on the way; `None` when nothing had to be.
+    pub(crate) trail: Option<Arc<Trail>>,
 }
 
 /// robots.txt of every origin: lives behind a moka cache, which only bounds bytes and shares entries (invariant 13).

@@ -12,6 +12,7 @@ use crate::admit::Errand;
 use crate::cache::{Barred, RobotsKey};
 use crate::gate::{Gate, Inner};
 use crate::reading::{Asked, FileSink, Hop, KeptFile, Reading, read_hop};
+use crate::trail::Trail;
 use crate::{RobotsNews, RobotsVisit};
 
 /// A robots.txt fetch under way: whoever wants the result waits on the same channel.
@@ -25,7 +26,7 @@ pub(crate) struct Flight {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How one flight ended.
-enum Landing {
+pub(crate) enum Landing {
     /// Something was learnt.
     Event(RobotsEvent),
     /// Nothing may be asked: the name does not exist or the address check refuses.
@@ -42,8 +43,13 @@ impl Gate {
     /// A flight under way is joined; a copy within its life is not asked again. The fetch runs in a task of the
     /// gate's own: a caller that stops waiting neither kills nor restarts it (invariant 7).
     pub async fn robots(&self, origin: &Origin) -> RobotsNews {
+        self.robots_when(origin, When::Due).await
+    }
+
+    /// As [`Gate::robots`], with a say in when a flight is started.
+    pub(crate) async fn robots_when(&self, origin: &Origin, when: When) -> RobotsNews {
         let key = (origin.clone(), Vantage::Direct);
-        let Some(mut news) = self.join(&key, When::Due) else { return self.news(origin, None) };
+        let Some(mut news) = self.join(&key, when) else { return self.news(origin, None) };
         loop {
             if let Some(found) = news.borrow_and_update().clone() {
                 return found;
@@ -73,7 +79,7 @@ impl Gate {
             return None;
         }
         let (sender, news) = watch::channel(None);
-        let task = tokio::spawn(fly(self.clone(), key.clone(), sender)).abort_handle();
+        let task = tokio::spawn(fly(self.clone(), key.clone(), when, sender)).abort_handle();
         flights.insert(key.clone(), Flight { news: news.clone(), task });
         Some(news)
     }
@@ -83,28 +89,30 @@ impl Gate {
     }
 
     fn news(&self, origin: &Origin, hold: Option<Hold>) -> RobotsNews {
-        RobotsNews { origin: origin.clone(), turn: self.turn(origin), hold }
+        RobotsNews { origin: origin.clone(), turn: self.turn(origin), hold, trail: None }
     }
 }
 
 /// The task of one flight.
-async fn fly(gate: Gate, key: RobotsKey, sender: watch::Sender<Option<RobotsNews>>) {
-    let hold = gate.learn(&key).await;
+async fn fly(gate: Gate, key: RobotsKey, when: When, sender: watch::Sender<Option<RobotsNews>>) {
+    let mut trail = Trail::default();
+    let hold = gate.learn(&key, when, &mut trail).await;
     gate.flights().remove(&key);
-    let news = gate.news(&key.0, hold);
+    let news = RobotsNews { trail: Some(trail.into()), ..gate.news(&key.0, hold) };
     drop(sender.send(Some(news)));
 }
 
 impl Gate {
     /// Recalls or fetches what robots.txt of `key` says, and puts it in force.
-    async fn learn(&self, key: &RobotsKey) -> Option<Hold> {
+    async fn learn(&self, key: &RobotsKey, when: When, trail: &mut Trail) -> Option<Hold> {
         let inner: &Inner = &self.inner;
-        if inner.cache.is_unknown(key) && self.recall(key).await {
+        if inner.cache.is_unknown(key) && self.recall(key).await && when != When::Anew {
             return None;
         }
         let mut life = inner.cache.life(key);
-        let (landing, file) = self.chase(&life).await;
+        let (landing, file) = self.chase(&life, when, trail).await;
         let now = inner.clock.wall();
+        trail.landed(&landing, file.as_ref());
         match landing {
             Landing::Event(event) => {
                 life.apply(event, now, &*inner.random);
@@ -141,11 +149,13 @@ impl Gate {
 
 /// When a flight is worth starting.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
+pub(crate) enum When {
     /// Only when the life is over or the next try has come.
     Due,
     /// Also before.
     Ahead,
+    /// Also before, and whole: without the validators of the copy at hand.
+    Anew,
 }
 
 /// A refused address or a missing name is looked at again after this (our choice: as long as a robots retry at most).
@@ -153,31 +163,38 @@ const BARRED_FOR: Duration = Duration::from_secs(3600);
 
 impl Gate {
     /// Follows the chain from `/robots.txt` over at most five redirects, each hop with a turn of its own.
-    async fn chase(&self, life: &RobotsLife) -> (Landing, Option<KeptFile>) {
+    async fn chase(&self, life: &RobotsLife, when: When, trail: &mut Trail) -> (Landing, Option<KeptFile>) {
         let origin = life.origin();
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where chains begin")]
         let mut chain = RobotsChain::new(origin);
         loop {
-            let (target, status) = match self.ask(&chain, life).await {
+            let (target, status) = match self.ask(&chain, life, when, trail).await {
                 Ok(Reading { hop: Hop::Event(event), file }) => return (Landing::Event(event), file),
                 Ok(Reading { hop: Hop::Redirect { target, status }, .. }) => (target, status),
                 Err(landing) => return (landing, None),
             };
             if let Err(end) = chain.follow(target) {
                 tracing::info!(%origin, %end, "robots.txt counts as absent");
+                trail.not_followed(end);
                 return (Landing::Event(RobotsEvent::RedirectLimit { status }), None);
             }
         }
     }
 
     /// One hop: addresses, turn, permit, fetch, record.
-    async fn ask(&self, chain: &RobotsChain, life: &RobotsLife) -> Result<Reading, Landing> {
-        let slot = self.turn_for_robots(chain).await?;
+    async fn ask(
+        &self,
+        chain: &RobotsChain,
+        life: &RobotsLife,
+        when: When,
+        trail: &mut Trail,
+    ) -> Result<Reading, Landing> {
+        let slot = self.turn_for_robots(chain, trail).await?;
         let permit = Permit::for_robots(chain, slot).map_err(|wrong| {
             tracing::error!(%wrong, "slot and chain disagree");
             Landing::Event(unreachable(Reason::PermitStale))
         })?;
-        let request = conditional(chain, life);
+        let request = if when == When::Anew { Request::default() } else { conditional(chain, life) };
         let mut sink = FileSink::default();
         let fetched = self.inner.fetcher.fetch_with(permit, &request, &mut sink).await;
         if let Some(receipt) = fetched.receipt {
@@ -189,7 +206,9 @@ impl Gate {
             conditional: request != Request::default(),
             compiler: &self.inner.compiler,
         };
-        let reading = read_hop(&asked, &fetched.capture, sink, self.inner.clock.wall());
+        let body = sink.finish();
+        let reading = read_hop(&asked, &fetched.capture, &body, self.inner.clock.wall());
+        trail.asked(&fetched.capture, &reading.hop, body.bytes);
         let visit = RobotsVisit {
             for_origin: chain.origin().clone(),
             hop: chain.hops(),
@@ -201,7 +220,7 @@ impl Gate {
     }
 
     /// Waits for the turn of the chain's next URL, or tells that it is far ahead.
-    async fn turn_for_robots(&self, chain: &RobotsChain) -> Result<Slot, Landing> {
+    async fn turn_for_robots(&self, chain: &RobotsChain, trail: &mut Trail) -> Result<Slot, Landing> {
         let origin = chain.next_url().origin();
         let mut tries = 0;
         loop {
@@ -213,7 +232,10 @@ impl Gate {
                     tokio::time::sleep(RESOLVER_WAIT * tries).await;
                     continue;
                 }
-                Err(refused) => return Err(self.not_connectable(chain, refused)),
+                Err(refused) => {
+                    trail.not_asked(chain.next_url(), &refused);
+                    return Err(self.not_connectable(chain, refused));
+                }
             };
             let ready = match self.take_turn(Errand::Robots(chain), candidates).await {
                 // Looked at again: the turn may have taken long.

@@ -36,6 +36,7 @@ mod admit;
 mod cache;
 mod compiler;
 mod explain;
+mod fetched;
 mod flight;
 mod gate;
 mod optouts;
@@ -45,12 +46,16 @@ mod reading;
 mod recorder;
 mod remember;
 mod state;
+mod trail;
 
 pub use admit::Admission;
 pub use cache::RobotsNews;
 pub use explain::{
     AddressReport, ClockReport, FailingReport, OptOutReport, OriginReport, OverrideReport, RobotsReport, RuleReport,
     UrlReport,
+};
+pub use fetched::{
+    AskRobots, FetchedRobots, HopMeaning, NotFollowed, RobotsClass, RobotsFetch, RobotsHop, fetch_robots,
 };
 pub use gate::{Gate, GateConfig};
 pub use optouts::{OptOutFault, OptOutFiles, OptOutReading, append_optout};

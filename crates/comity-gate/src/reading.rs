@@ -45,6 +45,13 @@ impl Sink for FileSink {
     }
 }
 
+/// A decoded body as far as it was kept, and how long it was.
+#[derive(Clone, Debug)]
+pub(crate) struct FileBody {
+    pub(crate) bytes: Bytes,
+    seen: u64,
+}
+
 /// How one hop was asked, and how answers are read.
 pub(crate) struct Asked<'a> {
     /// The origin whose rules are fetched.
@@ -55,7 +62,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// Reads one answer (robots semantics §2.1): redirects, absence, rules, or failure; never failure as permission.
-pub(crate) fn read_hop(asked: &Asked<'_>, capture: &Capture, sink: FileSink, now: WallTime) -> Reading {
+pub(crate) fn read_hop(asked: &Asked<'_>, capture: &Capture, body: &FileBody, now: WallTime) -> Reading {
     let Some(status) = capture.status else {
         return Reading::event(failure(capture, None, now));
     };
@@ -65,8 +72,8 @@ pub(crate) fn read_hop(asked: &Asked<'_>, capture: &Capture, sink: FileSink, now
         // Nobody asked whether it changed: an answer without a file and without its absence says nothing.
         304 => Reading::event(failure(capture, Some(status), now)),
         300..=399 => Reading::event(RobotsEvent::RedirectLimit { status }),
-        200..=299 if status != 206 && sink.is_whole_enough(capture) => {
-            let (copy, file) = compile(asked, capture, sink);
+        200..=299 if status != 206 && body.is_whole_enough(capture) => {
+            let (copy, file) = compile(asked, capture, body);
             let event = RobotsEvent::Parsed { status, copy, max_age: max_age(capture) };
             Reading { hop: Hop::Event(event), file: Some(file) }
         }
@@ -82,9 +89,15 @@ impl Reading {
 }
 
 impl FileSink {
+    pub(crate) fn finish(self) -> FileBody {
+        FileBody { bytes: self.kept.into(), seen: self.seen }
+    }
+}
+
+impl FileBody {
     /// A cut or undecodable body is incomplete (Google robots spec: a server error), unless all that is parsed came.
     fn is_whole_enough(&self, capture: &Capture) -> bool {
-        capture.fault.is_none() || self.kept.len() >= MAX_BYTES
+        capture.fault.is_none() || self.bytes.len() >= MAX_BYTES
     }
 }
 
@@ -96,17 +109,17 @@ fn redirect(url: &CrawlUrl, capture: &Capture, status: u16) -> Hop {
     }
 }
 
-fn compile(asked: &Asked<'_>, capture: &Capture, sink: FileSink) -> (RobotsCopy, KeptFile) {
-    let digest = Digest::from_bytes(Sha256::digest(&sink.kept).into());
+fn compile(asked: &Asked<'_>, capture: &Capture, body: &FileBody) -> (RobotsCopy, KeptFile) {
+    let digest = Digest::from_bytes(Sha256::digest(&body.bytes).into());
     let copy = RobotsCopy {
         digest,
-        bytes: sink.seen,
-        truncated: sink.seen > MAX_BYTES as u64,
+        bytes: body.seen,
+        truncated: body.seen > MAX_BYTES as u64,
         final_url: Some(capture.url.clone()).filter(|url| *url != asked.origin.robots_url()),
         validators: validators(capture).map(Box::new),
-        rules: asked.compiler.compile(&sink.kept),
+        rules: asked.compiler.compile(&body.bytes),
     };
-    (copy, (digest, Bytes::from(sink.kept)))
+    (copy, (digest, body.bytes.clone()))
 }
 
 /// The validators that the answer offers, as far as they are of sane length.

@@ -1,0 +1,60 @@
+//! What a robots.txt flight asked, hop by hop: told to whoever waits for it, kept by nobody.
+
+use bytes::Bytes;
+use comity_fetch::Refused;
+use comity_policy::{Capture, ChainEnd, RobotsEvent};
+use comity_url::CrawlUrl;
+
+use crate::fetched::{HopMeaning, NotFollowed, RobotsClass, RobotsHop};
+use crate::flight::Landing;
+use crate::reading::{Hop, KeptFile};
+
+/// The hops of one flight, and where it ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    pub(crate) hops: Vec<RobotsHop>,
+    pub(crate) class: Option<RobotsClass>,
+    pub(crate) max_age: Option<std::time::Duration>,
+    pub(crate) file: Option<KeptFile>,
+}
+
+impl Trail {
+    /// One exchange, and what its answer means.
+    pub(crate) fn asked(&mut self, capture: &Capture, hop: &Hop, body: Bytes) {
+        let meaning = match hop {
+            Hop::Redirect { target, .. } => HopMeaning::Redirect(target.clone()),
+            Hop::Event(RobotsEvent::RedirectLimit { .. }) => HopMeaning::NotFollowed(NotFollowed::NoTarget),
+            Hop::Event(_) => HopMeaning::Answer,
+        };
+        self.hops.push(RobotsHop { url: capture.url.clone(), meaning, capture: Some(Box::new(capture.clone())), body });
+    }
+
+    /// A hop that was not asked: its name does not exist, or its address may not be connected to.
+    pub(crate) fn not_asked(&mut self, url: &CrawlUrl, refused: &Refused) {
+        let meaning = HopMeaning::NotAsked(refused.clone());
+        self.hops.push(RobotsHop { url: url.clone(), meaning, capture: None, body: Bytes::new() });
+    }
+
+    /// The last redirect is not followed.
+    pub(crate) fn not_followed(&mut self, end: ChainEnd) {
+        if let Some(hop) = self.hops.last_mut() {
+            hop.meaning = HopMeaning::NotFollowed(end.into());
+        }
+    }
+
+    /// The end of the flight.
+    pub(crate) fn landed(&mut self, landing: &Landing, file: Option<&KeptFile>) {
+        self.class = Some(match landing {
+            Landing::Event(event) => RobotsClass::of(event),
+            Landing::Barred(refused) => {
+                RobotsClass::Unreachable { cause: refused.reason, status: None, retry_after: None }
+            }
+            Landing::Later(ready) => RobotsClass::Later(*ready),
+        });
+        self.max_age = match landing {
+            Landing::Event(RobotsEvent::Parsed { max_age, .. } | RobotsEvent::NotModified { max_age }) => *max_age,
+            _ => None,
+        };
+        self.file = file.cloned();
+    }
+}
