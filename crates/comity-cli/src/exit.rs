@@ -62,7 +62,7 @@ impl Failure {
         Self { code: 5, causes: vec![cause.into()], hint: None }
     }
 
-    /// Network or engine unavailable: exit 6.
+    /// Network, site or engine unavailable: exit 6.
     pub(crate) fn unavailable(cause: impl Into<String>) -> Self {
         Self { code: 6, causes: vec![cause.into()], hint: None }
     }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use comity::config::ConfigFile;
 
-use crate::args::CrawlArgs;
+use comity_url::Origin;
+
+use crate::args::{AskerArgs, CrawlArgs};
 use crate::exit::Failure;
 
 /// Longest seed list read, in bytes.
@@ -13,9 +15,18 @@ const LONGEST_LIST: u64 = 1 << 30;
 
 /// The user's own configuration file, whether it exists or not.
 pub(crate) fn user_file() -> Option<PathBuf> {
+    Some(user_folder("XDG_CONFIG_HOME", ".config")?.join("comity/config.toml"))
+}
+
+/// Where the user's dated robots.txt copies are kept.
+pub(crate) fn user_robots_copies() -> Option<PathBuf> {
+    Some(user_folder("XDG_STATE_HOME", ".local/state")?.join("comity/robots"))
+}
+
+/// A base folder of the XDG specification: the variable's, or the one at home.
+fn user_folder(variable: &str, at_home: &str) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))?;
-    Some(base.join("comity/config.toml"))
+    set(variable).or_else(|| set("HOME").map(|home| home.join(at_home)))
 }
 
 /// The user's own configuration, empty where there is none.
@@ -45,6 +56,18 @@ pub(crate) fn of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     Ok(settings)
 }
 
+/// The layers of a command that asks one origin for its robots.txt.
+pub(crate) fn of_asker(args: &AskerArgs, origin: &Origin) -> Result<ConfigFile, Failure> {
+    let mut settings = of_user()?;
+    let mut flags = ConfigFile::default();
+    flags.agent.name.clone_from(&args.name);
+    flags.agent.contact.clone_from(&args.contact);
+    flags.crawl.seeds = Some(vec![origin.to_string()]);
+    reach(&mut flags, &args.allow_address, &args.resolve)?;
+    settings.overlay(flags);
+    Ok(settings)
+}
+
 /// What the flags say, as a configuration.
 fn flags(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     let mut file = ConfigFile::default();
@@ -63,16 +86,22 @@ fn flags(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     file.politeness.total = args.total;
     file.politeness.per_origin = args.per_origin;
     file.politeness.address_gap = args.address_gap;
-    file.fetch.allow_addresses = some(&args.allow_address);
-    for pair in &args.resolve {
+    reach(&mut file, &args.allow_address, &args.resolve)?;
+    file.frontier.store.clone_from(&args.store);
+    file.archive.warc = args.no_warc.then_some(false);
+    Ok(file)
+}
+
+/// `--allow-address` and `--resolve`.
+fn reach(file: &mut ConfigFile, allow: &[String], resolve: &[String]) -> Result<(), Failure> {
+    file.fetch.allow_addresses = some(allow);
+    for pair in resolve {
         let (host, address) = pair.split_once('=').ok_or_else(|| {
             Failure::usage(format!("--resolve {pair:?} is no HOST=ADDR")).hint("--resolve a.test=127.0.0.1")
         })?;
         file.fetch.resolve.get_or_insert_default().insert(host.to_owned(), address.to_owned());
     }
-    file.frontier.store.clone_from(&args.store);
-    file.archive.warc = args.no_warc.then_some(false);
-    Ok(file)
+    Ok(())
 }
 
 fn some(list: &[String]) -> Option<Vec<String>> {

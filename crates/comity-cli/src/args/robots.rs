@@ -16,6 +16,8 @@ pub(crate) enum RobotsCommand {
     Diff(DiffArgs),
     /// What a robots.txt says to each known search and AI agent.
     Agents(AgentsArgs),
+    /// Ask a site for its robots.txt and say everything about it: chain, life, faults, advice, what changed.
+    Fetch(FetchArgs),
     /// Answer JSON lines on standard input with JSON lines.
     Batch,
 }
@@ -66,7 +68,7 @@ pub(crate) struct LintArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TestArgs {
-    /// The robots.txt, or - for standard input.
+    /// The robots.txt, or - for standard input; without it, that of --origin is asked for.
     #[arg(long, value_name = "FILE|-", required_unless_present = "origin")]
     pub(crate) robots: Option<PathBuf>,
     /// The origin that the file belongs to: expected URLs of others are an error.
@@ -81,6 +83,8 @@ pub(crate) struct TestArgs {
     /// One JSON object: {"misses": [{"agent", "url", "expected", "got", "line"}]}.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) asker: AskerArgs,
 }
 
 #[derive(Debug, Args)]
@@ -108,7 +112,7 @@ pub(crate) struct DiffArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentsArgs {
-    /// The robots.txt, or - for standard input.
+    /// The robots.txt, - for standard input, or an origin (https://example.com), which is asked for it.
     #[arg(value_name = "FILE|ORIGIN")]
     pub(crate) robots: PathBuf,
     /// The URL or path to ask about.
@@ -120,6 +124,50 @@ pub(crate) struct AgentsArgs {
     /// One JSON object: {"agents": [...]}.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) asker: AskerArgs,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct FetchArgs {
+    /// Whose robots.txt: https://example.com
+    pub(crate) origin: String,
+    /// Show what changed since the copy before. Exit 1 when something did.
+    #[arg(long)]
+    pub(crate) diff: bool,
+    /// Compare with http and https, with and without www. Exit 1 when they differ.
+    #[arg(long)]
+    pub(crate) siblings: bool,
+    /// Where dated copies are kept, a folder per origin; default: comity/robots in your state folder.
+    #[arg(long, visible_alias = "save", value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Ask once: whether two answers differ is not looked at.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// One JSON object, see docs/robots.md.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) asker: AskerArgs,
+}
+
+/// Who asks a site, and how it is reached; the rest is your configuration's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "When a site is asked")]
+pub(crate) struct AskerArgs {
+    /// Name and version in the User-Agent; default: that of `comity init`.
+    #[arg(long = "agent", value_name = "NAME/VERSION")]
+    pub(crate) name: Option<String>,
+    /// URL or e-mail address at which the site reaches you; default: that of `comity init`.
+    #[arg(long)]
+    pub(crate) contact: Option<String>,
+    /// A non-public network that may be connected to; may be repeated.
+    #[arg(long, value_name = "NETWORK")]
+    pub(crate) allow_address: Vec<String>,
+    /// The address of a name, instead of asking DNS; may be repeated.
+    #[arg(long, value_name = "HOST=ADDR")]
+    pub(crate) resolve: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

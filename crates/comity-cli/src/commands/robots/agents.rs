@@ -1,7 +1,7 @@
 use comity_robots::{AgentUse, KnownAgent, Oddity, Robots, Verdict, request_target, token_note};
 use serde_json::{Value, json};
 
-use super::{answer, input};
+use super::{answer, asker, input};
 use crate::args::AgentsArgs;
 use crate::commands::print;
 use crate::exit::{Exit, Failure};
@@ -17,12 +17,11 @@ struct Row {
 
 /// `comity robots agents`: a row for each known search and AI agent.
 pub(super) fn run(args: &AgentsArgs) -> Result<Exit, Failure> {
-    if let Some(origin) =
-        args.robots.to_str().filter(|text| text.starts_with("http://") || text.starts_with("https://"))
-    {
-        return Err(input::cannot_fetch(origin));
-    }
-    let robots = input::robots(&args.robots)?;
+    let site = args.robots.to_str().filter(|text| text.starts_with("http://") || text.starts_with("https://"));
+    let robots = match site {
+        Some(site) => asker::robots(&args.asker, &asker::parse_site(site)?)?,
+        None => input::robots(&args.robots)?,
+    };
     let rows: Vec<Row> = KnownAgent::all().filter(listed).map(|agent| row(agent, &robots, args)).collect();
     if args.json {
         let rows: Vec<Value> = rows.iter().map(json_row).collect();

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asked::Asked;
-use super::{answer, input};
+use super::{answer, asker, input};
 use crate::args::{DialectArg, TestArgs};
 use crate::commands::print;
 use crate::exit::{Exit, Failure};
@@ -42,11 +42,12 @@ struct Miss {
 /// `comity robots test`.
 pub(super) fn run(args: &TestArgs) -> Result<Exit, Failure> {
     let origin = args.origin.as_deref().map(input::parse_origin).transpose()?;
-    let Some(path) = &args.robots else {
-        return Err(input::cannot_fetch(args.origin.as_deref().unwrap_or_default()));
-    };
     let expectations = read(&args.expect, origin.as_ref())?;
-    let robots = input::robots(path)?;
+    let robots = match (&args.robots, &origin) {
+        (Some(path), _) => input::robots(path)?,
+        (None, Some(origin)) => asker::robots(&args.asker, origin)?,
+        (None, None) => return Err(Failure::usage("neither --robots nor --origin is given")),
+    };
     let mut misses = Vec::new();
     let mut asked = 0;
     for expectation in &expectations.expect {

@@ -60,12 +60,6 @@ pub(super) fn parse_origin(text: &str) -> Result<Origin, Failure> {
         .map_err(|e| Failure::usage(format!("--origin {text:?}: {e}")).hint("--origin https://example.com"))
 }
 
-/// What the commands that could fetch answer until they can.
-pub(super) fn cannot_fetch(origin: &str) -> Failure {
-    Failure::usage(format!("{origin}: fetching a robots.txt is not built in yet"))
-        .hint(format!("curl -sL {}/robots.txt > robots.txt, then name that file", origin.trim_end_matches('/')))
-}
-
 /// True when `url` belongs to `origin`; a bare path belongs to whatever origin was named.
 pub(super) fn governs(origin: &Origin, url: &str) -> bool {
     (url.starts_with('/') && !url.starts_with("//")) || CrawlUrl::parse(url).is_ok_and(|url| url.origin() == origin)

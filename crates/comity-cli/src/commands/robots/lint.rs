@@ -22,7 +22,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Exit, Failure> {
 }
 
 /// The shape of design §8; `omitted` counts what is beyond the bound of its code.
-fn json_report(found: &Lint) -> Value {
+pub(super) fn json_report(found: &Lint) -> Value {
     let findings: Vec<Value> = found.findings.iter().map(json_finding).collect();
     json!({"findings": findings, "omitted": found.omitted})
 }
@@ -48,15 +48,20 @@ fn text(found: &Lint, name: &str) -> String {
         lines.push(format!("{place}: {severity}[{code} {}] {}", code.name(), finding.message));
         lines.extend(finding.fix.as_ref().map(|fix| format!("    fix: {fix}")));
     }
+    lines.push(summary(found));
+    lines.join("\n")
+}
+
+/// `1 error, 2 warnings, 0 worth knowing`.
+pub(super) fn summary(found: &Lint) -> String {
     let count = |severity| found.findings.iter().filter(|finding| finding.severity == severity).count();
     let more = if found.omitted > 0 { format!(", {} more not listed", found.omitted) } else { String::new() };
-    lines.push(format!(
+    format!(
         "{}, {}, {} worth knowing{more}",
         plural(count(Severity::Error), "error"),
         plural(count(Severity::Warning), "warning"),
         count(Severity::Info)
-    ));
-    lines.join("\n")
+    )
 }
 
 fn plural(count: usize, word: &str) -> String {

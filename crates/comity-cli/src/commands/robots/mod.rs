@@ -3,15 +3,18 @@
 mod agents;
 mod answer;
 mod asked;
+mod asker;
 mod batch;
 mod check;
 mod diff;
 mod expect;
 mod explain;
+mod fetch;
 mod input;
 mod lint;
 mod sarif;
 mod show;
+mod words;
 
 use crate::args::RobotsCommand;
 use crate::exit::{Exit, Failure};
@@ -25,6 +28,7 @@ pub(crate) fn run(command: &RobotsCommand) -> Result<Exit, Failure> {
         RobotsCommand::Test(args) => expect::run(args),
         RobotsCommand::Diff(args) => diff::run(args),
         RobotsCommand::Agents(args) => agents::run(args),
+        RobotsCommand::Fetch(args) => fetch::run(args),
         RobotsCommand::Batch => batch::run(),
     }
 }

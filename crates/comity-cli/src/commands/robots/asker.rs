@@ -1,0 +1,100 @@
+//! Asks sites for their robots.txt as the user: with the identity, the pacing and the address guard of a crawl.
+
+use comity::config::CrawlConfig;
+use comity_gate::{AskRobots, FetchedRobots, Gate, RobotsClass, RobotsFetch};
+use comity_robots::{MAX_BYTES, Robots};
+use comity_url::{CrawlUrl, Origin};
+use tokio::runtime::Runtime;
+
+use super::words;
+use crate::args::AskerArgs;
+use crate::commands::runtime;
+use crate::exit::Failure;
+use crate::settings;
+
+/// One gate for all questions of a command, so that every site is paced as one.
+pub(super) struct Asker {
+    runtime: Runtime,
+    gate: Gate,
+    user_agent: String,
+}
+
+impl Asker {
+    pub(super) fn open(args: &AskerArgs, origin: &Origin) -> Result<Self, Failure> {
+        let config = CrawlConfig::resolve(settings::of_asker(args, origin)?)?;
+        let user_agent = config.identity.user_agent();
+        let mut fetch = RobotsFetch::new(config.identity);
+        fetch.gate.politeness = config.politeness;
+        fetch.gate.robots = config.robots;
+        fetch.fetch = config.fetch;
+        let gate = fetch.open().map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Self { runtime: runtime()?, gate, user_agent })
+    }
+
+    /// Who asks, as sent.
+    pub(super) fn user_agent(&self) -> &str {
+        &self.user_agent
+    }
+
+    /// Asks now, whatever is known already.
+    pub(super) fn ask(&self, origin: &Origin) -> FetchedRobots {
+        self.runtime.block_on(self.gate.fetch_robots(origin, AskRobots::Anew))
+    }
+
+    /// Asks several origins, each at its own pace.
+    pub(super) fn ask_all(&self, origins: &[Origin]) -> Vec<FetchedRobots> {
+        self.runtime.block_on(async {
+            let asked = origins.iter().map(|origin| {
+                let (gate, origin) = (self.gate.clone(), origin.clone());
+                tokio::spawn(async move { gate.fetch_robots(&origin, AskRobots::Anew).await })
+            });
+            let asked: Vec<_> = asked.collect();
+            let mut found = Vec::new();
+            for answer in asked {
+                // A flight that panicked has told so on stderr; the others are told all the same.
+                found.extend(answer.await);
+            }
+            found
+        })
+    }
+
+    /// How long `origin` wants to be left alone from now on.
+    pub(super) fn wait(&self, origin: &Origin) -> std::time::Duration {
+        self.gate.turn(origin).ready.at.since(self.gate.clock().now())
+    }
+}
+
+/// The robots.txt of `origin`, for the commands that could as well read a file.
+///
+/// One that does not exist is read as an empty file, and said; one that cannot be had ends the command.
+pub(super) fn robots(args: &AskerArgs, origin: &Origin) -> Result<Robots, Failure> {
+    let found = Asker::open(args, origin)?.ask(origin);
+    let Some(robots) = found.robots() else { return Err(failure(&found)) };
+    let url = origin.robots_url();
+    match found.class {
+        RobotsClass::Parsed { .. } if found.life.copy().is_some_and(|copy| copy.truncated) => {
+            eprintln!("warning: {url}: only the first {MAX_BYTES} bytes are read, the file is longer");
+        }
+        RobotsClass::Parsed { .. } => {}
+        _ => eprintln!("note: {url}: {}; read as an empty file", words::end(&found)),
+    }
+    Ok(robots)
+}
+
+/// What cannot be had, and what to do about it: exit 6.
+pub(super) fn failure(found: &FetchedRobots) -> Failure {
+    let failure = Failure::unavailable(format!("{}: {}", found.origin.robots_url(), words::end(found)));
+    match words::hint(found) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// An origin as a person types it: scheme and host, and a port that is not the scheme's own.
+pub(super) fn parse_site(text: &str) -> Result<Origin, Failure> {
+    Origin::parse(text).map_err(|error| {
+        let meant = CrawlUrl::parse(text).or_else(|_| CrawlUrl::parse(&format!("https://{text}")));
+        let meant = meant.map_or_else(|_| "https://example.com".to_owned(), |url| url.origin().to_string());
+        Failure::usage(format!("{text:?} is no origin: {error}")).hint(format!("{meant}, without path"))
+    })
+}
