@@ -41,7 +41,7 @@ use crate::{Gate, GateConfig};
 /// assert_eq!(found.class, RobotsClass::Parsed { status: 200 });
 /// assert_eq!(found.hops.len(), 2, "the redirect, and the file");
 /// assert!(!found.rules().ok_or("no rules")?[0].verdict(b"/private/diary").allowed);
-/// assert_eq!(found.life.asked_delay(), Some(std::time::Duration::from_secs(2)));
+/// assert_eq!(found.life.asked_pace().delay(), Some(std::time::Duration::from_secs(2)));
 /// assert_eq!(found.max_age, Some(std::time::Duration::from_secs(3600)));
 /// # Ok(())
 /// # }

@@ -319,14 +319,14 @@ async fn crawl_delays() {
         row(name, Answer::text(format!("{RULES}Crawl-delay: {value}\n")), "parsed", pages).also(also)
     };
     run(vec![
-        file("1e309", "1e309", RULED, |found| found.life.asked_delay().is_none()),
-        file("-5", "-5", RULED, |found| found.life.asked_delay().is_none()),
-        file("0", "0", RULED, |found| found.life.asked_delay() == Some(Duration::ZERO)),
-        file("10s", "10s", RULED, |found| found.life.asked_delay() == Some(Duration::from_secs(10))),
-        file("300", "300", RULED, |found| found.life.asked_delay() == Some(Duration::from_secs(300))),
-        file("4000", "4000", PARKED, |found| found.life.asked_delay() == Some(Duration::from_secs(4000))),
+        file("1e309", "1e309", RULED, |found| found.life.asked_pace().delay().is_none()),
+        file("-5", "-5", RULED, |found| found.life.asked_pace().delay().is_none()),
+        file("0", "0", RULED, |found| found.life.asked_pace().delay() == Some(Duration::ZERO)),
+        file("10s", "10s", RULED, |found| found.life.asked_pace().delay() == Some(Duration::from_secs(10))),
+        file("300", "300", RULED, |found| found.life.asked_pace().delay() == Some(Duration::from_secs(300))),
+        file("4000", "4000", PARKED, |found| found.life.asked_pace().delay() == Some(Duration::from_secs(4000))),
         file("400 digits", &"9".repeat(400), PARKED, |found| {
-            found.life.asked_delay() > Some(Duration::from_secs(86_400))
+            found.life.asked_pace().delay() > Some(Duration::from_secs(86_400))
         }),
     ])
     .await;
