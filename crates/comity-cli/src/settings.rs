@@ -18,9 +18,9 @@ pub(crate) fn user_file() -> Option<PathBuf> {
     Some(user_folder("XDG_CONFIG_HOME", ".config")?.join("comity/config.toml"))
 }
 
-/// Where the user's dated robots.txt copies are kept.
-pub(crate) fn user_robots_copies() -> Option<PathBuf> {
-    Some(user_folder("XDG_STATE_HOME", ".local/state")?.join("comity/robots"))
+/// A folder of the user's state: `robots` for dated copies, `turns` for delays between runs.
+pub(crate) fn user_state(folder: &str) -> Option<PathBuf> {
+    Some(user_folder("XDG_STATE_HOME", ".local/state")?.join("comity").join(folder))
 }
 
 /// A base folder of the XDG specification: the variable's, or the one at home.

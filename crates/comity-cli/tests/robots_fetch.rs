@@ -188,6 +188,18 @@ fn two_answers_are_compared_after_the_delay_of_the_site() {
 }
 
 #[test]
+fn a_delay_holds_over_runs_of_the_command() {
+    let up = up([Site::new().robots("User-agent: *\nCrawl-delay: 3\n")]);
+    let expect = up.home.path().join("expect.toml");
+    std::fs::write(&expect, "[[expect]]\nagents = [\"Bot\"]\nallowed = [\"/\"]\n").unwrap();
+    assert_eq!(up.fetch(0, &["--once"]).code, 0);
+    let second = up.robots(&["test", "--origin", &up.origin(0), "--expect", expect.to_str().unwrap()]);
+    assert!(second.code == 0 && second.err.contains("an earlier run asked this site"), "{}", second.err);
+    let log = up.served.log();
+    assert!(log[1].arrived_us - log[0].arrived_us >= 3_000_000, "{:?}", log[1].arrived_us - log[0].arrived_us);
+}
+
+#[test]
 fn copies_are_dated_compared_and_kept_once() {
     let file = |text: &str| good().content("text/plain", text.to_owned()).field("Cache-Control", "max-age=3600");
     let (old, new) = ("User-agent: *\nDisallow: /a\n", "User-agent: *\nDisallow: /b\n");

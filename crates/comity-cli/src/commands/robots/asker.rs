@@ -1,11 +1,14 @@
 //! Asks sites for their robots.txt as the user: with the identity, the pacing and the address guard of a crawl.
 
+use std::time::Duration;
+
 use comity::config::CrawlConfig;
 use comity_gate::{AskRobots, FetchedRobots, Gate, RobotsClass, RobotsFetch};
 use comity_robots::{MAX_BYTES, Robots};
 use comity_url::{CrawlUrl, Origin};
 use tokio::runtime::Runtime;
 
+use super::turns::Turns;
 use super::words;
 use crate::args::AskerArgs;
 use crate::commands::runtime;
@@ -17,6 +20,7 @@ pub(super) struct Asker {
     runtime: Runtime,
     gate: Gate,
     user_agent: String,
+    turns: Turns,
 }
 
 impl Asker {
@@ -28,7 +32,8 @@ impl Asker {
         fetch.gate.robots = config.robots;
         fetch.fetch = config.fetch;
         let gate = fetch.open().map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(Self { runtime: runtime()?, gate, user_agent })
+        let turns = Turns::new(settings::user_state("turns"));
+        Ok(Self { runtime: runtime()?, gate, user_agent, turns })
     }
 
     /// Who asks, as sent.
@@ -38,30 +43,60 @@ impl Asker {
 
     /// Asks now, whatever is known already.
     pub(super) fn ask(&self, origin: &Origin) -> FetchedRobots {
-        self.runtime.block_on(self.gate.fetch_robots(origin, AskRobots::Anew))
+        let left = self.left(origin);
+        if !left.is_zero() {
+            eprintln!("waiting {}: an earlier run asked this site", words::span(left));
+        }
+        self.ask_after(left, origin)
+    }
+
+    /// Asks once more within this run: the gate keeps the delay, and tells one that is longer than a minute.
+    pub(super) fn ask_again(&self, origin: &Origin) -> FetchedRobots {
+        self.ask_after(Duration::ZERO, origin)
+    }
+
+    fn ask_after(&self, left: Duration, origin: &Origin) -> FetchedRobots {
+        let found = self.runtime.block_on(after(left, self.gate.clone(), origin.clone()));
+        self.note(origin);
+        found
     }
 
     /// Asks several origins, each at its own pace.
     pub(super) fn ask_all(&self, origins: &[Origin]) -> Vec<FetchedRobots> {
         self.runtime.block_on(async {
-            let asked = origins.iter().map(|origin| {
-                let (gate, origin) = (self.gate.clone(), origin.clone());
-                tokio::spawn(async move { gate.fetch_robots(&origin, AskRobots::Anew).await })
-            });
+            let asked =
+                origins.iter().map(|origin| tokio::spawn(after(self.left(origin), self.gate.clone(), origin.clone())));
             let asked: Vec<_> = asked.collect();
             let mut found = Vec::new();
             for answer in asked {
                 // A flight that panicked has told so on stderr; the others are told all the same.
                 found.extend(answer.await);
             }
+            origins.iter().for_each(|origin| self.note(origin));
             found
         })
     }
 
+    /// What an earlier run of the command left of the delay of `origin`.
+    fn left(&self, origin: &Origin) -> Duration {
+        self.turns.left(origin, self.gate.clock().wall(), self.gate.politeness().max_crawl_delay)
+    }
+
+    /// Notes for later runs when `origin` may be asked again.
+    fn note(&self, origin: &Origin) {
+        self.turns.note(origin, self.gate.clock().wall().after(self.wait(origin)));
+    }
+
     /// How long `origin` wants to be left alone from now on.
-    pub(super) fn wait(&self, origin: &Origin) -> std::time::Duration {
+    pub(super) fn wait(&self, origin: &Origin) -> Duration {
         self.gate.turn(origin).ready.at.since(self.gate.clock().now())
     }
+}
+
+/// Asks when the delay of an earlier run has run.
+async fn after(left: Duration, gate: Gate, origin: Origin) -> FetchedRobots {
+    tokio::time::sleep(left).await;
+    gate.fetch_robots(&origin, AskRobots::Anew).await
 }
 
 /// The robots.txt of `origin`, for the commands that could as well read a file.

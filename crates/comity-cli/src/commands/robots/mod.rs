@@ -14,6 +14,7 @@ mod input;
 mod lint;
 mod sarif;
 mod show;
+mod turns;
 mod words;
 
 use crate::args::RobotsCommand;

@@ -5,6 +5,12 @@ use std::time::Duration;
 
 use comity::policy::{Reason, WallTime};
 use comity_gate::{FetchedRobots, HopMeaning, NotFollowed, RobotsClass};
+use comity_url::Origin;
+
+/// `https_shop.example`, `http_127.0.0.1@8080`: one name for a file or folder per origin.
+pub(super) fn file_name(origin: &Origin) -> String {
+    format!("{}_{}", origin.scheme(), origin.authority().replace(':', "@"))
+}
 
 /// `2026-11-30 09:00:00 UTC`.
 pub(super) fn when(at: WallTime) -> String {
@@ -122,6 +128,19 @@ pub(super) fn hint(found: &FetchedRobots) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_origin_has_a_name_of_its_own() {
+        let rows = [
+            ("https://shop.example", "https_shop.example"),
+            ("http://shop.example", "http_shop.example"),
+            ("http://127.0.0.1:8080", "http_127.0.0.1@8080"),
+            ("http://[::1]:81", "http_[@@1]@81"),
+        ];
+        for (origin, name) in rows {
+            assert_eq!(file_name(&Origin::parse(origin).unwrap()), name);
+        }
+    }
 
     #[test]
     fn spans_and_sizes() {

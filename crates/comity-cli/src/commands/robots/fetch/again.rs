@@ -23,7 +23,7 @@ pub(super) fn ask(asker: &Asker, first: &FetchedRobots) -> Again {
     }
     let wait = asker.wait(&first.origin);
     eprintln!("asking a second time in {} (--once: leave it out)", words::span(wait));
-    let second = asker.ask(&first.origin);
+    let second = asker.ask_again(&first.origin);
     let bytes = |found: &FetchedRobots| found.file.as_ref().map(|(digest, _)| *digest);
     match &second.class {
         RobotsClass::Later(_) => Again::NotAsked(format!("the site asks for {} between requests", words::span(wait))),

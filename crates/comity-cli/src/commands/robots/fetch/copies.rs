@@ -10,6 +10,7 @@ use comity_gate::{FetchedRobots, RobotsClass};
 use comity_url::Origin;
 use serde::{Deserialize, Serialize};
 
+use crate::commands::robots::words;
 use crate::exit::Failure;
 
 /// The version of an index line.
@@ -93,7 +94,7 @@ pub(super) struct History {
 impl Copies {
     /// The folder of `origin` in `base`, made when it is missing.
     pub(super) fn open(base: &Path, origin: &Origin) -> Result<Self, Failure> {
-        let folder = base.join(folder_name(origin));
+        let folder = base.join(words::file_name(origin));
         fs::create_dir_all(&folder).map_err(|error| broken(&folder, &error))?;
         Ok(Self { folder })
     }
@@ -158,11 +159,6 @@ impl History {
         read.map_err(|error| broken(&path, &error))?;
         Ok(bytes)
     }
-}
-
-/// `https_shop.example`, `http_127.0.0.1@8080`: one folder name per origin.
-fn folder_name(origin: &Origin) -> String {
-    format!("{}_{}", origin.scheme(), origin.authority().replace(':', "@"))
 }
 
 /// The entries at the end of the index. A line that cannot be read, torn or of another version, is no entry.
@@ -257,18 +253,5 @@ mod tests {
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"v\":1,\"fetch").unwrap();
         append(&path, &entry(2, "b")).unwrap();
         assert_eq!(read_index(&path).unwrap(), [entry(1, "a"), entry(2, "b")]);
-    }
-
-    #[test]
-    fn every_origin_has_a_folder_of_its_own() {
-        let rows = [
-            ("https://shop.example", "https_shop.example"),
-            ("http://shop.example", "http_shop.example"),
-            ("http://127.0.0.1:8080", "http_127.0.0.1@8080"),
-            ("http://[::1]:81", "http_[@@1]@81"),
-        ];
-        for (origin, name) in rows {
-            assert_eq!(folder_name(&Origin::parse(origin).unwrap()), name);
-        }
     }
 }

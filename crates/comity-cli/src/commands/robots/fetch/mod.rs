@@ -71,7 +71,7 @@ pub(super) fn run(args: &FetchArgs) -> Result<Exit, Failure> {
 }
 
 fn open_copies(args: &FetchArgs, origin: &Origin) -> Result<Option<Copies>, Failure> {
-    match args.dir.clone().or_else(settings::user_robots_copies) {
+    match args.dir.clone().or_else(|| settings::user_state("robots")) {
         Some(base) => Copies::open(&base, origin).map(Some),
         None => {
             eprintln!("note: no copy is kept: neither XDG_STATE_HOME nor HOME is set; --dir DIR names a folder");
