@@ -158,6 +158,9 @@ fn advice_is_given_where_it_belongs_and_nowhere_else() {
         given.extend(found);
     }
     assert_eq!(given.len(), 12, "every code that one answer can earn: {given:?}");
+    let page = support::page("robots.md");
+    let listed = |code: &&String| page.contains(&format!("| `{code}` |"));
+    assert_eq!(given.iter().filter(|code| !listed(code)).collect::<Vec<_>>(), Vec::<&String>::new(), "docs/robots.md");
 }
 
 #[test]

@@ -238,7 +238,7 @@ fn siblings(siblings: &[Sibling]) -> String {
     };
     let rows: Vec<String> = siblings.iter().map(row).collect();
     let rows =
-        if rows.is_empty() { "  none: an address with a port has no siblings".to_owned() } else { rows.join("\n") };
+        if rows.is_empty() { "  none: no other scheme and no other name goes with it".to_owned() } else { rows.join("\n") };
     format!("siblings\n{rows}\n  Each origin has a robots.txt of its own: none inherits from another (RFC 9309 §2.3).")
 }
 
