@@ -132,9 +132,10 @@ pub struct RobotsHop {
     pub url: CrawlUrl,
     /// What it meant.
     pub meaning: HopMeaning,
-    /// What was sent and received, with times and TLS facts; `None` when nothing was sent.
+    /// What was sent and received, with times and TLS facts, without the body of a redirect that is followed; `None` when
+    /// nothing was sent.
     pub capture: Option<Box<Capture>>,
-    /// The first 512,000 bytes of the decoded body, whatever the status.
+    /// The first 512,000 bytes of the decoded body, whatever the status; none of a redirect that is followed.
     pub body: Bytes,
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use comity_fetch::Refused;
-use comity_policy::{Capture, ChainEnd, RobotsEvent};
+use comity_policy::{Capture, ChainEnd, RobotsEvent, Spool};
 use comity_url::CrawlUrl;
 
 use crate::fetched::{HopMeaning, NotFollowed, RobotsClass, RobotsHop};
@@ -26,7 +26,13 @@ impl Trail {
             Hop::Event(RobotsEvent::RedirectLimit { .. }) => HopMeaning::NotFollowed(NotFollowed::NoTarget),
             Hop::Event(_) => HopMeaning::Answer,
         };
-        self.hops.push(RobotsHop { url: capture.url.clone(), meaning, capture: Some(Box::new(capture.clone())), body });
+        let mut capture = Box::new(capture.clone());
+        let mut body = body;
+        if matches!(meaning, HopMeaning::Redirect(_)) {
+            // One body at a time, however long the chain is: nobody reads those on the way.
+            (capture.body, body) = (Spool::default(), Bytes::new());
+        }
+        self.hops.push(RobotsHop { url: capture.url.clone(), meaning, capture: Some(capture), body });
     }
 
     /// A hop that was not asked: its name does not exist, or its address may not be connected to.

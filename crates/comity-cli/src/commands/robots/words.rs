@@ -111,7 +111,11 @@ fn detail(found: &FetchedRobots) -> Option<&str> {
 
 /// What to do about a site that could not be reached.
 pub(super) fn hint(found: &FetchedRobots) -> Option<&'static str> {
-    let RobotsClass::Unreachable { cause, .. } = found.class else { return None };
+    let cause = match found.class {
+        RobotsClass::Unreachable { cause, .. } => cause,
+        RobotsClass::Absent { .. } => return Some("[robots] strict_4xx of your configuration reads that as a refusal"),
+        _ => return None,
+    };
     Some(match cause {
         Reason::AddressPrivate => "--allow-address 127.0.0.0/8 lets loopback be asked, another network likewise",
         Reason::FetchDns => "look at the spelling, or give --resolve HOST=ADDR",

@@ -39,8 +39,11 @@ pub(super) fn sentence(found: &FetchedRobots) -> String {
     }
 }
 
-/// False when the address guard refused the site itself: our own refusal says nothing about it.
+/// False when the address guard refused the site itself, or a turn is far ahead: that says nothing about the site.
 pub(super) fn was_asked(found: &FetchedRobots) -> bool {
+    if matches!(found.class, RobotsClass::Later(_)) {
+        return false;
+    }
     let refused = |reason| matches!(reason, Reason::AddressPrivate | Reason::AddressNone);
     !matches!(found.hops.first().map(|hop| &hop.meaning), Some(HopMeaning::NotAsked(no)) if refused(no.reason))
 }

@@ -1,10 +1,11 @@
 //! The report for people.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use comity::policy::Capture;
 use comity_gate::{HopMeaning, NotFollowed, RobotsClass, RobotsHop};
-use comity_robots::{Finding, Lint, Severity};
+use comity_robots::{Lint, Severity};
 
 use super::again::Again;
 use super::changes::{self, Line};
@@ -17,6 +18,8 @@ use crate::commands::robots::words::{self, safe, when};
 const MOST_LINES: usize = 120;
 /// Lines shown around a mark of a longer file.
 const AROUND: usize = 2;
+/// Lines of a diff shown.
+const MOST_CHANGES: usize = 400;
 /// Characters of a line shown.
 const LONGEST_LINE: usize = 160;
 
@@ -146,7 +149,12 @@ fn sentences(report: &Report<'_>) -> String {
 /// The file with its marks; only what is around them when it is long.
 fn file(bytes: &[u8], found: &Lint) -> Option<String> {
     let lines = changes::lines(bytes);
-    let mark = |number: usize| worst(found.findings.iter().filter(|finding| finding.line as usize == number));
+    let mut marks = BTreeMap::new();
+    for finding in &found.findings {
+        let worst = marks.entry(finding.line as usize).or_insert(finding.severity);
+        *worst = finding.severity.max(*worst);
+    }
+    let mark = |number: usize| marks.get(&number).copied();
     let shown = |number: usize| {
         lines.len() <= MOST_LINES
             || number <= 2 * AROUND
@@ -172,10 +180,6 @@ fn file(bytes: &[u8], found: &Lint) -> Option<String> {
 
 fn gap(lines: usize) -> String {
     format!("        … {lines} lines without a warning")
-}
-
-fn worst<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Severity> {
-    findings.map(|finding| finding.severity).max()
 }
 
 const fn letter(severity: Option<Severity>) -> char {
@@ -215,9 +219,15 @@ fn changed(report: &Report<'_>) -> String {
     if changes.groups.is_empty() {
         return format!("{head}\n  line ends, or bytes that are no text");
     }
-    let group = |group: &Vec<Line>| group.iter().map(changed_line).collect::<Vec<_>>().join("\n");
-    let groups: Vec<String> = changes.groups.iter().map(group).collect();
-    format!("{head}\n{}", groups.join("\n      …\n"))
+    let mut lines = Vec::new();
+    for (at, group) in changes.groups.iter().enumerate() {
+        lines.extend((at > 0).then(|| "      …".to_owned()));
+        lines.extend(group.iter().map(changed_line));
+    }
+    let more = lines.len().saturating_sub(MOST_CHANGES);
+    lines.truncate(MOST_CHANGES);
+    lines.extend((more > 0).then(|| format!("      … {more} lines more (--json has them all)")));
+    format!("{head}\n{}", lines.join("\n"))
 }
 
 fn changed_line(line: &Line) -> String {
@@ -237,8 +247,11 @@ fn siblings(siblings: &[Sibling]) -> String {
         format!("  {word:9} {}  {}{size}{to}", found.origin, words::end(found))
     };
     let rows: Vec<String> = siblings.iter().map(row).collect();
-    let rows =
-        if rows.is_empty() { "  none: no other scheme and no other name goes with it".to_owned() } else { rows.join("\n") };
+    let rows = if rows.is_empty() {
+        "  none: no other scheme and no other name goes with it".to_owned()
+    } else {
+        rows.join("\n")
+    };
     format!("siblings\n{rows}\n  Each origin has a robots.txt of its own: none inherits from another (RFC 9309 §2.3).")
 }
 
