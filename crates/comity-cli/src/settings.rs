@@ -59,6 +59,7 @@ pub(crate) fn of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
 /// The layers of a command that asks one origin for its robots.txt.
 pub(crate) fn of_asker(args: &AskerArgs, origin: &Origin) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
+    settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
     let mut flags = ConfigFile::default();
     flags.agent.name.clone_from(&args.name);
     flags.agent.contact.clone_from(&args.contact);

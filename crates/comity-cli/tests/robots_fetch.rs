@@ -329,6 +329,26 @@ fn exit_codes_and_errors_for_people() {
 }
 
 #[test]
+fn who_is_opted_out_sees_no_request() {
+    let up = up([Site::new().robots(RULES)]);
+    let folder = up.home.path().join(".config/comity");
+    std::fs::create_dir_all(&folder).unwrap();
+    let line = json!({"action": "add", "target": up.origin(0), "requested_by": "owner@a.test",
+        "reason": "letter of 30 November", "at": "2026-11-30T09:15:00.000Z"});
+    std::fs::write(folder.join("optout.jsonl"), format!("{line}\n")).unwrap();
+    let ran = up.fetch(0, &["--once", "--siblings"]);
+    assert_eq!(ran.code, 6);
+    assert!(
+        ran.out.contains("not asked: optout") && ran.err.contains("hint: comity optout list"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    assert_eq!(up.robots(&["agents", &up.origin(0)]).code, 6);
+    assert!(up.served.log().is_empty());
+}
+
+#[test]
 fn the_identity_of_init_is_used() {
     let up = up([Site::new().robots(RULES)]);
     let folder = up.home.path().join(".config/comity");

@@ -148,7 +148,7 @@ pub enum HopMeaning {
     NotFollowed(NotFollowed),
     /// The chain ends with this answer, or with its failure: see [`FetchedRobots::class`].
     Answer,
-    /// Not asked: the name does not exist, or no address may be connected to.
+    /// Not asked: the name does not exist, no address may be connected to, or the origin is opted out.
     NotAsked(Refused),
 }
 
@@ -204,7 +204,7 @@ pub enum RobotsClass {
     },
     /// Nothing was asked: what is known still holds, or the next try has not come.
     AtHand,
-    /// Nothing was asked: the turn of the origin, or of a redirect's target, is more than a minute ahead.
+    /// Nothing was asked: the turn of the origin is more than a minute ahead.
     Later(Ready),
 }
 

@@ -224,7 +224,7 @@ impl Gate {
         let origin = chain.next_url().origin();
         let mut tries = 0;
         loop {
-            self.may_be_asked(chain)?;
+            self.may_be_asked(chain, trail)?;
             let candidates = match self.addresses(origin).await {
                 Ok(candidates) => candidates,
                 Err(refused) if refused.reason == Reason::FetchDnsTimeout && tries < RESOLVER_RETRIES => {
@@ -239,7 +239,7 @@ impl Gate {
             };
             let ready = match self.take_turn(Errand::Robots(chain), candidates).await {
                 // Looked at again: the turn may have taken long.
-                Ok(slot) => return self.may_be_asked(chain).map(|()| slot),
+                Ok(slot) => return self.may_be_asked(chain, trail).map(|()| slot),
                 Err(ready) => ready,
             };
             let wait = ready.at.since(self.inner.clock.now());
@@ -269,10 +269,12 @@ impl Gate {
 
     /// An origin that is opted out sees no request, also where somebody else's robots.txt redirects to it: robots.txt is
     /// unreachable then, since its rules are not known.
-    fn may_be_asked(&self, chain: &RobotsChain) -> Result<(), Landing> {
+    fn may_be_asked(&self, chain: &RobotsChain, trail: &mut Trail) -> Result<(), Landing> {
         let Some(refusal) = self.opted_out(chain.next_url().origin()) else { return Ok(()) };
         let line = refusal.decision().optout.as_ref().map(|found| format!("{}:{}", found.file, found.number));
         tracing::info!(origin = %chain.origin(), target = %chain.next_url(), ?line, "robots.txt not asked: opted out");
+        let refused = Refused { reason: Reason::Optout, detail: line.unwrap_or_default() };
+        trail.not_asked(chain.next_url(), &refused);
         Err(if chain.hops() == 0 { Landing::OptedOut } else { Landing::Event(unreachable(Reason::Optout)) })
     }
 

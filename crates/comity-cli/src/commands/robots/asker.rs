@@ -30,6 +30,8 @@ impl Asker {
         let mut fetch = RobotsFetch::new(config.identity);
         fetch.gate.politeness = config.politeness;
         fetch.gate.robots = config.robots;
+        fetch.gate.overrides = config.overrides;
+        fetch.gate.optouts = config.optouts;
         fetch.fetch = config.fetch;
         let gate = fetch.open().map_err(|error| Failure::usage(error.to_string()))?;
         let turns = Turns::new(settings::user_state("turns"));

@@ -118,6 +118,7 @@ pub(super) fn hint(found: &FetchedRobots) -> Option<&'static str> {
     };
     Some(match cause {
         Reason::AddressPrivate => "--allow-address 127.0.0.0/8 lets loopback be asked, another network likewise",
+        Reason::Optout => "comity optout list says who asked for it, and when",
         Reason::FetchDns => "look at the spelling, or give --resolve HOST=ADDR",
         Reason::FetchRefused => "nothing listens there: look at scheme and port",
         Reason::FetchTls => {

@@ -32,19 +32,20 @@ pub(super) fn sentence(found: &FetchedRobots) -> String {
             format!("robots.txt: {end}; crawlers read that as none, so everything is allowed until {until}.")
         }
         RobotsClass::Unreachable { .. } if !was_asked(found) => {
-            format!("robots.txt: {end}; comity asks nothing at such an address, so the site was not asked.")
+            format!("robots.txt: {end}. The site was not asked, so this says nothing about it.")
         }
         RobotsClass::Unreachable { .. } => closed(found, &end),
         _ => format!("robots.txt: {end}."),
     }
 }
 
-/// False when the address guard refused the site itself, or a turn is far ahead: that says nothing about the site.
+/// False when the site itself was not asked, by the address guard, an opt-out, or a turn that is far ahead: that says
+/// nothing about it.
 pub(super) fn was_asked(found: &FetchedRobots) -> bool {
     if matches!(found.class, RobotsClass::Later(_)) {
         return false;
     }
-    let refused = |reason| matches!(reason, Reason::AddressPrivate | Reason::AddressNone);
+    let refused = |reason| matches!(reason, Reason::AddressPrivate | Reason::AddressNone | Reason::Optout);
     !matches!(found.hops.first().map(|hop| &hop.meaning), Some(HopMeaning::NotAsked(no)) if refused(no.reason))
 }
 
