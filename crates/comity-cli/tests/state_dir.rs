@@ -91,6 +91,16 @@ async fn kill_9_and_restart_ask_no_robots_again_keep_parks_and_delays() {
     assert_eq!(requests(&observer, Some(PARKED), false), 1, "who asked to be left alone is left alone");
     let audit = Auditor::new().token("MyBot").examine(&observer);
     assert!(audit.is_clean(), "{audit}");
+    // What holds the parked origin back is told, also after the last process.
+    let url = format!("{}/", observer.origins()[PARKED]);
+    let told = Command::new(env!("CARGO_BIN_EXE_comity"))
+        .args(["explain", &url, "--dir"])
+        .arg(home.path().join("d4"))
+        .env("HOME", home.path())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("today     parked until 20") && told.contains("fresh until 20"), "{told}");
     // The copies of the first crawl are evidence in the later ones too.
     let evidence = fs::read_to_string(home.path().join("d4/evidence/index.jsonl")).unwrap();
     assert_eq!(evidence.lines().count(), SITES, "{evidence}");

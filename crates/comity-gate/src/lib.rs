@@ -61,4 +61,4 @@ pub use gate::{Gate, GateConfig};
 pub use optouts::{OptOutFault, OptOutFiles, OptOutReading, append_optout};
 pub use rates::{ParseRateError, Rate};
 pub use recorder::{NoRecorder, RecalledRobots, Recorder, RobotsVisit};
-pub use state::{StateDir, StateError};
+pub use state::{RememberedOrigin, StateDir, StateError};

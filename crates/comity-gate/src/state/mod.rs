@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use comity_policy::{Digest, LifeMemory, PaceMemory, WallTime};
+use comity_policy::{Digest, LifeMemory, PaceMemory, Vantage, WallTime};
 use comity_url::Origin;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
@@ -42,6 +42,15 @@ pub(crate) struct Recalled {
     pub(crate) memory: LifeMemory,
     pub(crate) file: Option<Bytes>,
     pub(crate) by: WrittenBy,
+}
+
+/// What is remembered of one origin, asked directly.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RememberedOrigin {
+    /// The life of its robots.txt.
+    pub life: LifeMemory,
+    /// Its back-off and park.
+    pub pace: PaceMemory,
 }
 
 /// Which process remembered a life.
@@ -103,6 +112,17 @@ impl StateDir {
     /// When the disk fails; nothing more is accepted then.
     pub fn sync(&self) -> Result<(), StateError> {
         self.db.persist(PersistMode::SyncData).map_err(|error| StateError::new(&self.path, error))
+    }
+
+    /// What is remembered of one origin; `None` when nothing is.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn look_up(&self, origin: &Origin) -> Result<Option<RememberedOrigin>, StateError> {
+        let life = self.recall(&(origin.clone(), Vantage::Direct))?.map(|recalled| recalled.memory);
+        let pace = self.recall_pace(origin)?;
+        let known = life.is_some() || pace.is_some();
+        Ok(known.then(|| RememberedOrigin { life: life.unwrap_or_default(), pace: pace.unwrap_or_default() }))
     }
 
     /// The life of one origin's robots.txt as it was last remembered. An entry that cannot be read counts as none:
