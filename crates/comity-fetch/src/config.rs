@@ -6,6 +6,7 @@ use std::time::Duration;
 use comity_policy::Network;
 
 use crate::AddressGuard;
+use crate::signature::Signer;
 
 /// Bounds of one exchange; the defaults are those of design §7.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +59,10 @@ impl Default for Limits {
 pub struct FetchConfig {
     /// The User-Agent as sent; required (`comity_policy::Identity::user_agent`).
     pub user_agent: String,
+    /// The From field (RFC 9110 §10.1.2), an e-mail address. Default none.
+    pub from: Option<String>,
+    /// Signs every request over TLS, robots.txt included. Default none.
+    pub signer: Option<Signer>,
     /// Bounds of an exchange.
     pub limits: Limits,
     /// Non-public networks that may be connected to. Default none.
@@ -82,6 +87,8 @@ impl FetchConfig {
     pub fn new(user_agent: impl Into<String>) -> Self {
         Self {
             user_agent: user_agent.into(),
+            from: None,
+            signer: None,
             limits: Limits::default(),
             allow_addresses: Vec::new(),
             resolve: BTreeMap::new(),
@@ -100,6 +107,8 @@ impl FetchConfig {
 pub enum ConfigError {
     /// The User-Agent is empty or cannot be sent.
     UserAgent(String),
+    /// The From field cannot be sent.
+    From(String),
     /// The Accept field cannot be sent.
     Accept(String),
     /// A network to be allowed holds public addresses.
@@ -114,6 +123,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UserAgent(text) => write!(f, "user agent {text:?} cannot be sent: printable ASCII, not empty"),
+            Self::From(text) => write!(f, "from {text:?} cannot be sent: printable ASCII, not empty"),
             Self::Accept(text) => write!(f, "accept {text:?} cannot be sent: printable ASCII"),
             Self::PublicRange(range) => {
                 write!(f, "allow_addresses: {range} holds public addresses, only non-public ranges can be allowed")
@@ -130,6 +140,9 @@ impl std::error::Error for ConfigError {}
 pub(crate) fn check(config: &FetchConfig) -> Result<(), ConfigError> {
     if config.user_agent.trim().is_empty() || !is_plain(&config.user_agent) {
         return Err(ConfigError::UserAgent(config.user_agent.clone()));
+    }
+    if let Some(from) = config.from.as_ref().filter(|from| from.trim().is_empty() || !is_plain(from)) {
+        return Err(ConfigError::From(from.clone()));
     }
     if let Some(accept) = config.accept.as_ref().filter(|accept| !is_plain(accept)) {
         return Err(ConfigError::Accept(accept.clone()));
@@ -151,7 +164,8 @@ mod tests {
     #[test]
     fn what_cannot_work_is_refused_at_once() {
         type Spoil = fn(&mut FetchConfig);
-        let rows: [(Spoil, &str); 5] = [
+        let rows: [(Spoil, &str); 6] = [
+            (|c| c.from = Some("a@b.c\r\nX: y".into()), "from"),
             (|c| c.user_agent = " ".into(), "user agent"),
             (|c| c.user_agent = "My\r\nBot".into(), "user agent"),
             (|c| c.accept = Some("text/html\n".into()), "accept"),

@@ -52,6 +52,7 @@
 //! | `fetcher`, `visit`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
 //! | `connect`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
 //! | `tap`, `head` | exact heads, and the books of the exchange |
+//! | [`signature`] | Web Bot Auth: requests signed with our own key |
 //! | `intake`, `coding`, `sink` | the body: bounded, decoded, handed on to a [`Sink`] |
 
 mod clock;
@@ -70,6 +71,7 @@ mod names;
 mod net;
 mod pool;
 mod request;
+pub mod signature;
 mod sink;
 mod system;
 mod tap;

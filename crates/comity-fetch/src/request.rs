@@ -1,7 +1,7 @@
 use bytes::Bytes;
-use comity_policy::Reason;
+use comity_policy::{Reason, WallTime};
 use comity_url::CrawlUrl;
-use http::header::{ACCEPT, ACCEPT_ENCODING, HOST, IF_MODIFIED_SINCE, IF_NONE_MATCH, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, FROM, HOST, IF_MODIFIED_SINCE, IF_NONE_MATCH, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use http_body_util::Empty;
@@ -10,7 +10,12 @@ use crate::coding::ACCEPTED;
 use crate::fault::Fault;
 use crate::{FetchConfig, Request};
 
-/// The request for `url`: GET, its request target byte for byte (invariant 3), the Host that it names.
+const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
+const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
+const SIGNATURE: HeaderName = HeaderName::from_static("signature");
+
+/// The request for `url` as of `now`: GET, its request target byte for byte (invariant 3), the Host that it names; signed
+/// when the configuration holds a signer.
 ///
 /// # Errors
 /// `url.unsendable` when the HTTP library would alter the target.
@@ -18,6 +23,7 @@ pub(crate) fn build(
     url: &CrawlUrl,
     extra: &Request,
     config: &FetchConfig,
+    now: WallTime,
 ) -> Result<http::Request<Empty<Bytes>>, Fault> {
     let mut request = http::Request::new(Empty::new());
     *request.method_mut() = Method::GET;
@@ -25,10 +31,16 @@ pub(crate) fn build(
     let fields = request.headers_mut();
     put(fields, HOST, Some(url.origin().authority()));
     put(fields, USER_AGENT, Some(&config.user_agent));
+    put(fields, FROM, config.from.as_deref());
     put(fields, ACCEPT, Some(config.accept.as_deref().unwrap_or("*/*")));
     put(fields, ACCEPT_ENCODING, Some(ACCEPTED));
     put(fields, IF_NONE_MATCH, extra.if_none_match.as_deref());
     put(fields, IF_MODIFIED_SINCE, extra.if_modified_since.as_deref());
+    if let Some(signed) = config.signer.as_ref().and_then(|signer| signer.sign(Method::GET.as_str(), url, now)) {
+        put(fields, SIGNATURE_AGENT, Some(&signed.agent));
+        put(fields, SIGNATURE_INPUT, Some(&signed.input));
+        put(fields, SIGNATURE, Some(&signed.signature));
+    }
     Ok(request)
 }
 
@@ -52,11 +64,13 @@ fn put(fields: &mut HeaderMap, name: HeaderName, value: Option<&str>) {
 mod tests {
     use super::*;
 
+    const NOW: WallTime = WallTime::from_unix_millis(0);
+
     #[test]
     fn targets_are_the_judged_bytes() {
         for target in ["/", "/?", "//a//b", "/|", "/[x]", "/%zz", "/a?b=c?d", "/'", "/a?x={y}|z", "/~;=,@!$&*()+:"] {
             let url = CrawlUrl::parse(&format!("http://a.test:8080{target}")).unwrap();
-            let request = build(&url, &Request::default(), &FetchConfig::new("MyBot/1.0")).unwrap();
+            let request = build(&url, &Request::default(), &FetchConfig::new("MyBot/1.0"), NOW).unwrap();
             assert_eq!(request.uri().to_string(), url.request_target());
             assert_eq!(request.headers()["host"], "a.test:8080");
         }
@@ -67,7 +81,7 @@ mod tests {
         let url = CrawlUrl::parse("http://a.test/robots.txt").unwrap();
         let extra =
             Request { if_none_match: Some("W/\"x\"".into()), if_modified_since: Some("bad\r\nvalue: x".into()) };
-        let request = build(&url, &extra, &FetchConfig::new("MyBot/1.0")).unwrap();
+        let request = build(&url, &extra, &FetchConfig::new("MyBot/1.0"), NOW).unwrap();
         assert_eq!(request.headers()["if-none-match"], "W/\"x\"");
         assert!(!request.headers().contains_key("if-modified-since"));
     }

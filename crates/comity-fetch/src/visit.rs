@@ -66,7 +66,7 @@ impl<'a> Visit<'a> {
 
     /// Sends the request and takes in the answer.
     pub(crate) async fn run(mut self, exchange: Exchange, extra: &Request, sink: &mut dyn Sink) -> Fetched {
-        let request = match request::build(exchange.url(), extra, &self.house.config) {
+        let request = match request::build(exchange.url(), extra, &self.house.config, self.capture.started) {
             Ok(request) => request,
             Err(fault) => return self.give_up(Unanswered { exchange: Some(exchange), fault }),
         };

@@ -12,6 +12,7 @@ pub struct Identity {
     contact: String,
     tokens: Vec<ProductToken>,
     purposes: Vec<Declared>,
+    from: Option<String>,
 }
 
 /// Why an identity is refused. `Display` says what to do instead.
@@ -26,6 +27,8 @@ pub enum IdentityError {
     ContactMissing,
     /// The contact is neither an http(s) URL nor an e-mail address.
     ContactInvalid(String),
+    /// The From address is no e-mail address.
+    FromInvalid(String),
     /// A token has other characters than `A-Z a-z _ -`.
     TokenInvalid(String),
     /// A token does not occur in the User-Agent (RFC 9309 §2.2.1).
@@ -52,9 +55,22 @@ impl Identity {
         check_name(name)?;
         check_contact(contact)?;
         let tokens = if tokens.is_empty() { vec![head_token(name)?] } else { parse_tokens(tokens)? };
-        let identity = Self { name: name.to_owned(), contact: contact.to_owned(), tokens, purposes };
+        let identity = Self { name: name.to_owned(), contact: contact.to_owned(), tokens, purposes, from: None };
         identity.check_own_name()?;
         Ok(identity)
+    }
+
+    /// The same identity that also sends an e-mail address as From (RFC 9110 §10.1.2).
+    ///
+    /// # Errors
+    /// [`IdentityError::FromInvalid`].
+    pub fn with_from(self, from: &str) -> Result<Self, IdentityError> {
+        let from = from.trim();
+        if is_plain(from) && is_mail(from) {
+            Ok(Self { from: Some(from.to_owned()), ..self })
+        } else {
+            Err(IdentityError::FromInvalid(from.to_owned()))
+        }
     }
 
     /// The User-Agent as sent: `MyBot/1.0 (+https://example.com/bot)`.
@@ -73,6 +89,12 @@ impl Identity {
     #[must_use]
     pub fn contact(&self) -> &str {
         &self.contact
+    }
+
+    /// What is sent as From, if anything.
+    #[must_use]
+    pub fn from(&self) -> Option<&str> {
+        self.from.as_deref()
     }
 
     /// The ordered fallback of product tokens; never empty.
@@ -130,15 +152,21 @@ fn check_contact(contact: &str) -> Result<(), IdentityError> {
     if contact.is_empty() {
         return Err(IdentityError::ContactMissing);
     }
-    let plain = contact.len() <= 300 && contact.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'(' | b')'));
     let url = contact.strip_prefix("https://").or_else(|| contact.strip_prefix("http://"));
     let is_url = url.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
-    let is_mail = contact
-        .strip_prefix("mailto:")
-        .unwrap_or(contact)
-        .split_once('@')
-        .is_some_and(|(user, host)| !user.is_empty() && host.contains('.') && !host.contains(['@', '/']));
-    if plain && (is_url || is_mail) { Ok(()) } else { Err(IdentityError::ContactInvalid(contact.to_owned())) }
+    let is_contact = is_url || is_mail(contact.strip_prefix("mailto:").unwrap_or(contact));
+    if is_plain(contact) && is_contact { Ok(()) } else { Err(IdentityError::ContactInvalid(contact.to_owned())) }
+}
+
+/// What can stand in the comment of a User-Agent and in a field of its own.
+fn is_plain(text: &str) -> bool {
+    text.len() <= 300 && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'(' | b')'))
+}
+
+fn is_mail(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(user, host)| {
+        !user.is_empty() && !user.contains(':') && host.contains('.') && !host.contains(['@', '/'])
+    })
 }
 
 fn head_token(name: &str) -> Result<ProductToken, IdentityError> {
@@ -165,6 +193,7 @@ impl fmt::Display for IdentityError {
             Self::ContactInvalid(contact) => {
                 write!(f, "contact {contact:?} is neither an http(s) URL nor an e-mail address")
             }
+            Self::FromInvalid(from) => write!(f, "from {from:?} is no e-mail address"),
             Self::TokenInvalid(token) => write!(
                 f,
                 "product token {token:?} can never be named in a robots.txt: only A-Z a-z _ - count (RFC 9309 §2.2.1); set [agent] tokens"
@@ -196,6 +225,26 @@ mod tests {
         assert_eq!(own.user_agent(), "MyBot/1.0 (+https://example.com/bot)");
         assert_eq!(own.tokens().iter().map(ProductToken::as_str).collect::<Vec<_>>(), ["MyBot"]);
         assert!(identity("MyBot/1.0", "bot@example.com", &["mybot"]).is_ok(), "case does not matter");
+    }
+
+    #[test]
+    fn from_is_an_address_or_nothing() {
+        let own = identity("MyBot/1.0", "https://example.com/bot", &[]).unwrap();
+        assert_eq!(own.from(), None);
+        assert_eq!(own.clone().with_from(" bot@example.com ").unwrap().from(), Some("bot@example.com"));
+        for text in [
+            "",
+            "bot",
+            "bot@host",
+            "@example.com",
+            "a@b@example.com",
+            "a b@example.com",
+            "a@b.c\r\nX: y",
+            "mailto:a@b.c",
+        ] {
+            let refused = own.clone().with_from(text);
+            assert!(matches!(refused, Err(IdentityError::FromInvalid(_))), "{text}");
+        }
     }
 
     #[test]
