@@ -28,6 +28,7 @@ pub(crate) fn open(
     let facts = CrawlFacts {
         robots: robots_policy(config),
         overrides: config.overrides.clone(),
+        from: config.identity.from().map(ToOwned::to_owned),
         config_digest: Some(Digest::from_bytes(Sha256::digest(text.as_bytes()).into())),
         ..CrawlFacts::new(crawl_id(dir, &**clock), config.identity.clone())
     };

@@ -157,7 +157,11 @@ impl CrawlerBuilder {
     /// A setting that cannot be used, or a directory that holds something else already.
     pub fn build(self) -> Result<Crawler, Error> {
         let Self { file, dir, handlers, parts } = self;
-        let config = CrawlConfig::resolve(file)?;
+        let mut config = CrawlConfig::resolve(file)?;
+        if let Some(random) = &parts.random {
+            // One seed is one run, nonces included.
+            config.fetch.signer = config.fetch.signer.map(|signer| signer.with_nonces(random.clone()));
+        }
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = config.notes.clone();
         notes.extend(expiring(&config.overrides, clock.wall())?);

@@ -75,6 +75,14 @@ section! {
         tokens: Vec<String>,
         /// What the content is wanted for; default `["search"]`.
         purposes: Vec<String>,
+        /// E-mail address sent as From; default none.
+        from: String,
+        /// File with the Ed25519 key that signs requests, PKCS#8 PEM or JWK; default none: nothing is signed.
+        signing_key: PathBuf,
+        /// https origin that serves the key directory; with `signing_key`.
+        signature_agent: String,
+        /// Public address blocks that the crawler comes from, for `comity identity`; default none.
+        ranges: Vec<String>,
     }
 }
 
@@ -196,14 +204,16 @@ impl ConfigFile {
         toml::from_str(text).map_err(|error| ConfigError::from_toml(file, text, &error))
     }
 
-    /// Reads a configuration file.
+    /// Reads a configuration file. The key file that it names is looked for in the file's own folder.
     ///
     /// # Errors
     /// As [`ConfigFile::parse`]; also when the file cannot be read.
     pub fn read(file: &PathBuf) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(file).map_err(|e| ConfigError::new(e).at(&file.display().to_string()))?;
         let mut read = Self::parse(&text, Some(file))?;
-        read.optout.anchor(file.parent().unwrap_or(file));
+        let folder = file.parent().unwrap_or(file);
+        read.agent.anchor(folder);
+        read.optout.anchor(folder);
         Ok(read)
     }
 

@@ -1,5 +1,6 @@
 //! The crawl's configuration: a TOML file and flags, read into [`ConfigFile`], resolved once into [`CrawlConfig`].
 
+mod agent;
 mod error;
 mod exceptions;
 mod file;

@@ -9,10 +9,9 @@ use comity_fetch::{AddressGuard, FetchConfig};
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
 use comity_robots::Dialect;
-use comity_signals::{Declared, Purpose};
 use comity_url::{CrawlUrl, Scope, ScopeKind, UrlPattern};
 
-use super::{ByteSize, ConfigError, ConfigFile, OverrideSection, Span, exceptions};
+use super::{ByteSize, ConfigError, ConfigFile, OverrideSection, Span, agent, exceptions};
 
 /// A configuration that was checked as a whole: what the engine runs on.
 #[derive(Clone, Debug)]
@@ -23,6 +22,8 @@ pub struct CrawlConfig {
     pub overrides: Overrides,
     /// Who is not to be visited at all, as the files were read.
     pub optouts: OptOutFiles,
+    /// The public address blocks that it comes from: published by `comity identity`, used by nothing else.
+    pub ranges: Vec<Network>,
     /// Where the crawl begins.
     pub seeds: Vec<CrawlUrl>,
     /// Which URLs belong to it; seeds are added when the crawl starts, and after their own redirects.
@@ -99,19 +100,24 @@ impl CrawlConfig {
     /// The first key whose value cannot be used, with a hint.
     pub fn resolve(mut file: ConfigFile) -> Result<Self, ConfigError> {
         // Files named by the builder or by flags belong to the folder the process works in.
+        file.agent.anchor(Path::new(""));
         file.optout.anchor(Path::new(""));
-        let identity = identity(&file)?;
+        let identity = agent::identity(&file)?;
         let purposes: Vec<&str> = identity.purposes().iter().map(|purpose| purpose.as_str()).collect();
         let mut notes = vec![format!("declared purposes: {}", purposes.join(", "))];
         let own_networks = networks("[fetch] allow_addresses", file.fetch.allow_addresses.as_deref())?;
         refuse_public(&own_networks)?;
         let fetch = fetch(&file, &identity, own_networks.clone())?;
+        if let Some(signer) = &fetch.signer {
+            notes.push(format!("signed over https: {}, key {}", signer.agent().url(), signer.key().thumbprint()));
+        }
         let politeness = politeness(&file, own_networks, &mut notes)?;
         let optouts = exceptions::optouts(&file.optout)?;
         notes.extend(optouts.notes());
         Ok(Self {
             overrides: exceptions::overrides(file.overrides.as_deref())?,
             optouts,
+            ranges: agent::ranges(&file.agent)?,
             seeds: seeds(&file)?,
             scope: scope(&file)?,
             limits: limits(&file),
@@ -178,22 +184,6 @@ impl CrawlConfig {
         file.archive.min_free = Some(ByteSize(self.archive.min_free));
         file
     }
-}
-
-fn identity(file: &ConfigFile) -> Result<Identity, ConfigError> {
-    let agent = &file.agent;
-    let declared = agent.purposes.as_deref().unwrap_or_default().iter();
-    let mut purposes = Vec::new();
-    for purpose in declared {
-        purposes.push(purpose.parse::<Declared>().map_err(|e| ConfigError::new(e).at("[agent] purposes"))?);
-    }
-    if purposes.is_empty() {
-        purposes.push(Declared::Judged(Purpose::Search));
-    }
-    let (name, contact) = (agent.name.as_deref().unwrap_or(""), agent.contact.as_deref().unwrap_or(""));
-    Identity::new(name, contact, agent.tokens.as_deref().unwrap_or_default(), purposes).map_err(|error| {
-        ConfigError::new(error).at("[agent]").hint("run `comity init` once, or give --agent and --contact")
-    })
 }
 
 fn seeds(file: &ConfigFile) -> Result<Vec<CrawlUrl>, ConfigError> {
@@ -286,6 +276,8 @@ fn robots(file: &ConfigFile) -> Result<RobotsPolicy, ConfigError> {
 
 fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -> Result<FetchConfig, ConfigError> {
     let mut config = FetchConfig::new(identity.user_agent());
+    config.from = identity.from().map(ToOwned::to_owned);
+    config.signer = agent::signer(&file.agent)?;
     config.allow_addresses = own;
     config.resolve = resolve_map(file.fetch.resolve.as_ref())?;
     if let Some(size) = file.fetch.max_body {
@@ -375,6 +367,8 @@ fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str, T)]) -> R
 
 #[cfg(test)]
 mod tests {
+    use comity_signals::{Declared, Purpose};
+
     use super::*;
 
     const GOOD: &str = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"https://example.com/bot\"\n[crawl]\nseeds = [\"https://a.test/\"]\n";
@@ -409,6 +403,9 @@ mod tests {
             ("[agent]\ncontact = \"\"", "[agent]"),
             ("[agent]\nname = \"Googlebot/2.1\"", "[agent]"),
             ("[agent]\npurposes = [\"training\"]", "[agent] purposes"),
+            ("[agent]\nfrom = \"me\"", "[agent] from"),
+            ("[agent]\nsigning_key = \"/no/such/file.pem\"", "[agent] signing_key"),
+            ("[agent]\nranges = [\"10.0.0.0/8\"]", "[agent] ranges"),
             ("[fetch]\nallow_addresses = [\"0.0.0.0/0\"]", "[fetch] allow_addresses"),
             ("[fetch]\nallow_addresses = [\"8.8.8.8\"]", "[fetch] allow_addresses"),
             ("[fetch]\nresolve = { \"a.test\" = \"x\" }", "[fetch] resolve"),
