@@ -1,3 +1,4 @@
+mod identity;
 mod optout;
 mod robots;
 
@@ -5,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use identity::*;
 pub(crate) use optout::*;
 pub(crate) use robots::*;
 
@@ -37,6 +39,9 @@ pub(crate) enum Command {
     /// What a URL is to comity.
     #[command(subcommand)]
     Url(UrlCommand),
+    /// Who we are towards sites.
+    #[command(subcommand)]
+    Identity(IdentityCommand),
 }
 
 #[derive(Debug, Args)]

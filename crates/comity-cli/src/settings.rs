@@ -69,6 +69,15 @@ pub(crate) fn of_asker(args: &AskerArgs, origin: &Origin) -> Result<ConfigFile, 
     Ok(settings)
 }
 
+/// The user's file and the one that was given, for commands that crawl nothing.
+pub(crate) fn of_files(given: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
+    let mut settings = of_user()?;
+    if let Some(file) = given {
+        settings.overlay(ConfigFile::read(file)?);
+    }
+    Ok(settings)
+}
+
 /// What the flags say, as a configuration.
 fn flags(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     let mut file = ConfigFile::default();

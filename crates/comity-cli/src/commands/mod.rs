@@ -3,6 +3,7 @@
 mod crawl;
 mod demo;
 mod explain;
+mod identity;
 mod init;
 mod optout;
 mod records;
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Optout(command) => optout::run(&command),
         Command::Robots(command) => robots::run(&command),
         Command::Url(UrlCommand::Batch) => url::batch(),
+        Command::Identity(command) => identity::run(&command),
     }
 }
 
