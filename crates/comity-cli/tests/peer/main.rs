@@ -5,6 +5,7 @@
 //! missing, the test says which and passes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod identity;
 mod nginx;
 mod tree;
 mod warc;

@@ -26,30 +26,38 @@ impl Nginx {
         let folder = home.join("nginx");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("robots.txt"), robots).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let log = folder.join("access.log");
+        let port = free_port();
+        Self::run(program, &folder, port, &configuration(&folder, docs, port))
+    }
+
+    /// Runs nginx by this configuration, which logs to `access.log` in `folder` and listens on `port` of loopback.
+    pub(crate) fn run(program: PathBuf, folder: &Path, port: u16, configuration: &str) -> Self {
         let config = folder.join("nginx.conf");
-        fs::write(&config, configuration(&folder, docs, &log, port)).unwrap();
+        fs::write(&config, configuration).unwrap();
         let child = Command::new(program)
             .arg("-e")
             .arg(folder.join("error.log"))
             .arg("-p")
-            .arg(&folder)
+            .arg(folder)
             .arg("-c")
             .arg(&config)
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Self { port, child, log };
+        let server = Self { port, child, log: folder.join("access.log") };
         server.await_ready();
         server
     }
 
     /// Ends the server and gives the targets of its log, in order.
-    pub(crate) fn stop(mut self) -> Vec<String> {
+    pub(crate) fn stop(self) -> Vec<String> {
+        self.lines().iter().map(|line| target(line)).collect()
+    }
+
+    /// Ends the server and gives the lines of its log, in order.
+    pub(crate) fn lines(mut self) -> Vec<String> {
         self.end();
-        let lines = BufReader::new(fs::File::open(&self.log).unwrap()).lines();
-        lines.map(|line| target(&line.unwrap())).collect()
+        BufReader::new(fs::File::open(&self.log).unwrap()).lines().map(Result::unwrap).collect()
     }
 
     #[expect(clippy::disallowed_methods, reason = "a foreign process is waited for in real time, bounded")]
@@ -79,15 +87,33 @@ fn target(line: &str) -> String {
     target.unwrap_or_else(|| panic!("an odd request line: {line:?}")).to_owned()
 }
 
-fn configuration(folder: &Path, docs: &Path, log: &Path, port: u16) -> String {
-    let (folder, docs, log) = (folder.display(), docs.display(), log.display());
+/// A port of loopback that nobody listens on just now.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn configuration(folder: &Path, docs: &Path, port: u16) -> String {
+    let docs = docs.display();
+    whole(
+        folder,
+        "$request",
+        &format!(
+            "gzip on; gzip_types text/css;\n\
+             server {{\n    listen 127.0.0.1:{port};\n    root {docs};\n\
+             location = /robots.txt {{ root {}; }}\n  }}\n",
+            folder.display()
+        ),
+    )
+}
+
+/// A configuration in the foreground, with all its files in `folder` and lines of this form in its log.
+pub(crate) fn whole(folder: &Path, line: &str, servers: &str) -> String {
+    let folder = folder.display();
     format!(
         "daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nevents {{ worker_connections 256; }}\n\
          http {{\n  types {{ text/html html; text/plain txt; text/css css; application/javascript js; }}\n\
-         log_format line escape=none '$request';\n  access_log {log} line;\n\
+         log_format line escape=none '{line}';\n  access_log {folder}/access.log line;\n\
          client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;\n\
-         uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;\n  gzip on; gzip_types text/css;\n\
-         server {{\n    listen 127.0.0.1:{port};\n    root {docs};\n\
-         location = /robots.txt {{ root {folder}; }}\n  }}\n}}\n"
+         uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;\n  {servers}}}\n"
     )
 }

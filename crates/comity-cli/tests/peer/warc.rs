@@ -28,6 +28,13 @@ pub(crate) fn check(dir: &Path, exchanges: usize) {
     eprintln!("{responses} responses in {} files: gzip -t, warcio check, fastwarc check pass", files.len());
 }
 
+/// All WARC files of a crawl, unpacked.
+pub(crate) fn text(dir: &Path) -> String {
+    let output = Command::new("gzip").arg("-dc").args(files(dir)).output().unwrap();
+    assert!(output.status.success(), "gzip -dc: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 fn files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir.join("warc")).unwrap();
     let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
