@@ -163,6 +163,15 @@ fn a_key_is_made_once_shown_by_its_thumbprint_and_published() {
     secret_stays_home(&home.path("out"), &before);
 }
 
+#[test]
+fn a_key_file_is_looked_for_beside_the_configuration_that_names_it() {
+    let home = Home::new("");
+    fs::create_dir(home.path("etc")).unwrap();
+    fs::write(home.path("etc/c.toml"), format!("[agent]\n{WHO}\n{SIGNED}\n")).unwrap();
+    let made = home.json(&["key", "new", "etc/bot.pem", "--json"]);
+    assert_eq!(home.json(&["show", "--config", "etc/c.toml", "--json"])["signing"]["keyid"], made["keyid"]);
+}
+
 /// No file below `dir` holds the base64 of the key.
 fn secret_stays_home(dir: &Path, pem: &[u8]) {
     let secret = String::from_utf8(pem.to_vec()).unwrap().lines().nth(1).unwrap().to_owned();
