@@ -12,7 +12,8 @@ use super::robots_lines as lines;
 /// The whole page; the same configuration, time and place to write to give the same bytes.
 pub(super) fn page(config: &CrawlConfig, reach: &str, at: WallTime) -> String {
     let name = escape_text(token(config)).into_owned();
-    let sections = [who(config, reach), stop(config), usage(config), pace(config), recognise(config), write_to(reach)];
+    let sections =
+        [who(config, reach), stop(config, at), usage(config), pace(config), recognise(config), write_to(reach)];
     let ranges = if config.ranges.is_empty() { "" } else { "<link rel=\"help\" href=\"ranges.json\">\n" };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -41,7 +42,7 @@ fn who(config: &CrawlConfig, reach: &str) -> String {
     list(&rows)
 }
 
-fn stop(config: &CrawlConfig) -> String {
+fn stop(config: &CrawlConfig, at: WallTime) -> String {
     let token = token(config);
     let name = code(&token);
     let mut text = format!(
@@ -53,6 +54,9 @@ fn stop(config: &CrawlConfig) -> String {
         block(&lines::stop(&token)),
         block(&lines::stop_part(&token)),
     );
+    if config.overrides.all().iter().any(|exception| exception.is_in_force(at)) {
+        text.push_str("<p>For single sites written exceptions hold, each with its reason and its end.</p>\n");
+    }
     if config.identity.tokens().len() > 1 {
         let others = config.identity.tokens().iter().skip(1).map(|token| code(token.as_str())).collect::<Vec<_>>();
         let _ = writeln!(text, "<p>Where no group names {name}, one for {} counts.</p>", others.join(", then "));
@@ -184,4 +188,45 @@ fn code(text: &str) -> String {
 
 fn link(target: &str, text: &str) -> String {
     format!("<a href=\"{}\">{}</a>", escape_attribute(target), escape_text(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use comity::config::ConfigFile;
+
+    use super::*;
+
+    /// 2026-11-30.
+    const NOW: WallTime = WallTime::from_unix_millis(1_795_996_800_000);
+
+    fn page_of(more: &str) -> String {
+        let text = format!(
+            "[agent]\nname = \"MyBot/1.0\"\ncontact = \"bot@example.com\"\ntokens = [\"MyBot\", \"My\"]\n\
+             [crawl]\nseeds = [\"https://a.test/\"]\n{more}"
+        );
+        let config = CrawlConfig::resolve(ConfigFile::parse(&text, None).unwrap()).unwrap();
+        page(&config, "bot@example.com", NOW)
+    }
+
+    #[test]
+    fn exceptions_are_said_while_they_hold() {
+        let exception = |expires: &str| {
+            format!(
+                "[[override]]\norigins = [\"https://my.example\"]\nscope = [\"robots\"]\nbasis = \"own_site\"\n\
+                 justification = \"our own site, checked by ourselves\"\napproved_by = \"we\"\n\
+                 created = 2026-11-01\nexpires = {expires}\n"
+            )
+        };
+        assert!(page_of(&exception("2026-12-31")).contains("written exceptions hold"));
+        assert!(!page_of(&exception("2026-11-15")).contains("written exceptions hold"));
+        assert!(!page_of("").contains("written exceptions hold"));
+    }
+
+    #[test]
+    fn the_first_token_is_the_one_to_name() {
+        let html = page_of("");
+        assert!(html.contains("User-agent: MyBot\nDisallow: /\n") && !html.contains("User-agent: My\n"));
+        assert!(html.contains("Where no group names <code>MyBot</code>, one for <code>My</code> counts."), "{html}");
+        assert!(html.contains("Written on 2026-11-30"));
+    }
 }
