@@ -23,14 +23,14 @@ pub(crate) struct OptoutChange {
     /// Why, or in which letter.
     #[arg(long)]
     pub(crate) reason: String,
-    /// The opt-out file; default: the first of [optout] files in your configuration, else optout.jsonl beside it.
+    /// The opt-out file; default: the first of `[optout] files` in your configuration, else optout.jsonl beside it.
     #[arg(long)]
     pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OptoutList {
-    /// The opt-out file; default: every one of [optout] files in your configuration, else optout.jsonl beside it.
+    /// The opt-out file; default: every one of `[optout] files` in your configuration, else optout.jsonl beside it.
     #[arg(long)]
     pub(crate) file: Option<PathBuf>,
     /// A JSON object a line.

@@ -112,7 +112,7 @@ pub(crate) struct DiffArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentsArgs {
-    /// The robots.txt, - for standard input, or an origin (https://example.com), which is asked for it.
+    /// The robots.txt, - for standard input, or an origin (`https://example.com`), which is asked for it.
     #[arg(value_name = "FILE|ORIGIN")]
     pub(crate) robots: PathBuf,
     /// The URL or path to ask about.
