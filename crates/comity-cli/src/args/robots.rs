@@ -131,7 +131,7 @@ pub(crate) struct AgentsArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct FetchArgs {
-    /// Whose robots.txt: https://example.com
+    /// Whose robots.txt: `https://example.com`
     pub(crate) origin: String,
     /// Show what changed since the copy before. Exit 1 when something did.
     #[arg(long)]
