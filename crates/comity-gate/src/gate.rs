@@ -8,6 +8,8 @@ use comity_policy::{
     Clock, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome, Overrides, Pacer, Parked,
     Politeness, Random, Receipt, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage,
 };
+use comity_robots::ProductToken;
+use comity_signals::Declared;
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
@@ -16,6 +18,7 @@ use crate::compiler::Compiler;
 use crate::flight::Flight;
 use crate::optouts::LiveOptOuts;
 use crate::overrides::Expiry;
+use crate::queues::Queues;
 use crate::rates::Rates;
 use crate::{NoRecorder, OptOutFiles, Rate, Recorder, StateDir};
 
@@ -24,6 +27,11 @@ use crate::{NoRecorder, OptOutFiles, Rate, Recorder, StateDir};
 pub struct GateConfig {
     /// Who we are: tokens and purposes.
     pub identity: Identity,
+    /// Ordered lists of product tokens to judge by instead of the identity's own list; the strictest answer wins. A
+    /// proxy gives its customer's tokens and its own. Empty (default): the identity's list alone.
+    pub token_lists: Vec<Vec<ProductToken>>,
+    /// Callers of [`Gate::permit`] that may wait at once. Default 10,000; above it `conc.total`.
+    pub max_waiting: usize,
     /// Pacing.
     pub politeness: Politeness,
     /// How robots.txt answers are read.
@@ -50,6 +58,8 @@ impl GateConfig {
     pub fn new(identity: Identity) -> Self {
         Self {
             identity,
+            token_lists: Vec::new(),
+            max_waiting: 10_000,
             politeness: Politeness::default(),
             robots: RobotsPolicy::default(),
             overrides: Overrides::default(),
@@ -82,6 +92,7 @@ pub(crate) struct Inner {
     pub(crate) cache: RobotsCache,
     pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
     pub(crate) places: Arc<Semaphore>,
+    pub(crate) queues: Queues,
     pub(crate) rates: Rates,
     pub(crate) state: Option<Arc<StateDir>>,
     pub(crate) recorder: Arc<dyn Recorder>,
@@ -99,7 +110,9 @@ impl Gate {
             delay: config.politeness.delay,
             overrides: config.overrides,
         };
-        let tokens = config.identity.tokens().iter().map(|token| token.as_str().to_owned()).collect();
+        let own = [config.identity.tokens().to_vec()];
+        let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
+        let text = |list: &Vec<ProductToken>| list.iter().map(|token| token.as_str().to_owned()).collect();
         let total = usize::try_from(config.politeness.total.max(1)).unwrap_or(usize::MAX);
         let follows = config.state.as_ref().is_some_and(|state| state.follows_another_process());
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one owner of the pacer")]
@@ -119,9 +132,10 @@ impl Gate {
                 config.robots_cache_bytes,
                 if config.state.is_some() { Idle::Goes } else { Idle::Stays },
             ),
-            compiler: Compiler::new(robots, vec![tokens]),
+            compiler: Compiler::new(robots, lists.iter().map(text).collect()),
             flights: Mutex::default(),
             places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
+            queues: Queues::new(config.max_waiting),
             rates: Rates::new(config.max_rate, config.max_rate_domain, clock.clone()),
             state: config.state,
             recorder: config.recorder,
@@ -216,12 +230,24 @@ impl Gate {
     }
 
     /// tokio's timer takes about two years at most; nothing here waits that long.
-    const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 3600);
+    pub(crate) const LONGEST_SLEEP: Duration = Duration::from_secs(24 * 3600);
 }
 
 impl Judge for Gate {
     fn judge(&self, url: &CrawlUrl) -> Judgement {
-        let (terms, now) = (&self.inner.terms, self.inner.clock.wall());
+        self.judge_by(url, &self.inner.terms)
+    }
+}
+
+impl Gate {
+    /// Judges `url` for other purposes than the gate's own; everything else that counts is the same.
+    #[must_use]
+    pub fn judge_for(&self, url: &CrawlUrl, purposes: &[Declared]) -> Judgement {
+        self.judge_by(url, &Terms { purposes: purposes.to_vec(), ..self.inner.terms.clone() })
+    }
+
+    fn judge_by(&self, url: &CrawlUrl, terms: &Terms) -> Judgement {
+        let now = self.inner.clock.wall();
         let held = self.inner.optouts.current(&*self.inner.clock);
         let optouts = held.as_deref().unwrap_or_else(|| OptOuts::nobody());
         self.inner.expiry.tell(&terms.overrides, now);

@@ -41,6 +41,9 @@ mod flight;
 mod gate;
 mod optouts;
 mod overrides;
+mod permit;
+mod polite;
+mod queues;
 mod rates;
 mod reading;
 mod recorder;
@@ -59,6 +62,8 @@ pub use fetched::{
 };
 pub use gate::{Gate, GateConfig};
 pub use optouts::{OptOutFault, OptOutFiles, OptOutReading, append_optout};
+pub use permit::{Later, NoPermit};
+pub use polite::{CheckedNames, Polite, PoliteBody, PoliteError, PoliteLayer, Unsendable};
 pub use rates::{ParseRateError, Rate};
 pub use recorder::{NoRecorder, RecalledRobots, Recorder, RobotsVisit};
 pub use state::{RememberedOrigin, StateDir, StateError};

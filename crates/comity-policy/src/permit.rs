@@ -157,6 +157,12 @@ impl Exchange {
         self.slot.mark_written(now);
     }
 
+    /// The request was written at some moment from `handed` to `now`, and which is not known: a client of somebody else
+    /// took it over. Each clock takes the polite end: latency counts from `handed`, the gap of the address from `now`.
+    pub fn written_since(&mut self, handed: Instant, now: Instant) {
+        self.slot.mark_written_between(handed, now);
+    }
+
     /// The response head is complete.
     pub fn head(&mut self, now: Instant) {
         self.slot.mark_head(now);

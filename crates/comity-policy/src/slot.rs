@@ -101,10 +101,15 @@ impl Slot {
     }
 
     pub(crate) fn mark_written(&mut self, now: Instant) {
+        self.mark_written_between(now, now);
+    }
+
+    /// The origin's clocks count from `earliest`, the address's from `latest`.
+    pub(crate) fn mark_written_between(&mut self, earliest: Instant, latest: Instant) {
         if self.state == SlotState::Minted {
             self.state = SlotState::Written;
-            self.sent = Some(now);
-            self.pacer.table().on_written(self.charged, now);
+            self.sent = Some(earliest);
+            self.pacer.table().on_written(self.charged, latest);
         }
     }
 

@@ -105,6 +105,20 @@ fn an_address_has_its_own_gap_and_concurrency_across_origins() {
 }
 
 #[test]
+fn a_request_handed_over_counts_on_each_clock_from_its_polite_end() {
+    let pacer = pacer(Politeness::default());
+    let mut handed = exchange(pacer.try_slot(&origin(1), public(), at(0)).unwrap(), at(0));
+    let meanwhile = pacer.try_slot(&origin(2), public(), at(1500)).unwrap_err();
+    assert_eq!(meanwhile.clock, Reason::RateAddress, "it may be written only now");
+    handed.written_since(at(0), at(2000));
+    handed.head(at(2000));
+    let _pace = pacer.settle(handed.finish(), OK, at(2000));
+    assert!(pacer.try_slot(&origin(2), public(), at(2499)).is_err(), "the gap runs from when it was written at latest");
+    let own = pacer.turn(&origin(1), at(2000)).ready.at;
+    assert!(own >= at(6000), "twice the latency of 2 s, which counts from when it was written at earliest: {own:?}");
+}
+
+#[test]
 fn waiting_origins_of_one_address_are_told_distinct_turns() {
     let pacer = pacer(Politeness::default());
     let mut first = exchange(pacer.try_slot(&origin(0), public(), at(0)).unwrap(), at(0));
