@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use comity_fetch::Fetcher;
+use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemClock, SystemNet, SystemRandom};
 use comity_policy::{
     Clock, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome, Overrides, Pacer, Parked,
     Politeness, Random, Receipt, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage,
@@ -104,8 +104,12 @@ impl Gate {
     /// Opens a gate: nothing is known, nothing is in flight.
     #[must_use]
     pub fn new(fetcher: Fetcher, clock: Arc<dyn Clock>, random: Arc<dyn Random>, config: GateConfig) -> Self {
+        let purposes = match config.identity.purposes() {
+            [] => Terms::default().purposes, // whoever declares nothing is not let through by declaring nothing
+            declared => declared.to_vec(),
+        };
         let terms = Terms {
-            purposes: config.identity.purposes().to_vec(),
+            purposes,
             max_crawl_delay: config.politeness.max_crawl_delay,
             delay: config.politeness.delay,
             overrides: config.overrides,
@@ -145,6 +149,16 @@ impl Gate {
             random,
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// A gate over this machine's network, clock and randomness.
+    ///
+    /// # Errors
+    /// Settings of the fetcher that cannot work.
+    pub fn system(config: GateConfig, fetch: FetchConfig) -> Result<Self, ConfigError> {
+        let clock = Arc::new(SystemClock::new());
+        let fetcher = Fetcher::new(Arc::new(SystemNet::new()), clock.clone(), fetch)?;
+        Ok(Self::new(fetcher, clock, Arc::new(SystemRandom::new()), config))
     }
 
     /// Ends an exchange: the new pace of its origin, and when it may be asked next.

@@ -10,7 +10,40 @@
 //! An origin that is opted out sees no request at all, robots.txt included: opt-outs come before everything, from files that
 //! may grow while the gate works. Written overrides bend what their scope names, and end at their instant.
 //!
-//! The gate is not a client (that is `comity-fetch`) and no queue (that is `comity-frontier`).
+//! The gate is not a client (that is `comity-fetch`) and no queue of URLs (that is `comity-frontier`).
+//!
+//! # Under another client
+//!
+//! [`PoliteLayer`] makes any HTTP client polite that is a `tower` service (`examples/polite-reqwest`,
+//! `examples/polite-hyper`). Without tower it takes a permit before and a settlement after:
+//!
+//! ```no_run
+//! use comity_gate::policy::{Identity, Outcome};
+//! use comity_gate::{Gate, GateConfig, fetch::FetchConfig, url::CrawlUrl};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let identity = Identity::new("MyBot/1.0", "https://example.com/bot", &[], Vec::new())?;
+//! let fetch = FetchConfig::new(identity.user_agent());
+//! let gate = Gate::system(GateConfig::new(identity), fetch)?;
+//!
+//! let url = CrawlUrl::parse("https://example.test/page")?;
+//! let permit = gate.permit(&url).await?; // or: robots.disallow: … (disallow: /private/, line 3)
+//! let handed = gate.clock().now();
+//! let mut exchange = permit.redeem(handed)?;
+//! let status = 200; // ask your client for `url`, byte for byte, at one of `exchange.candidates()`
+//! let now = gate.clock().now();
+//! exchange.written_since(handed, now);
+//! exchange.head(now);
+//! let _paced = gate.settle(exchange.finish(), Outcome::Answered { status, retry_after: None });
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Dropping the exchange without these calls counts as "never written": a client that may have written says so first.
+//!
+//! # In a crawler
+//!
+//! A frontier leases a URL with its allowance, and the engine asks for the turn only:
 //!
 //! ```no_run
 //! # async fn example(gate: comity_gate::Gate) -> Result<(), Box<dyn std::error::Error>> {
@@ -50,6 +83,11 @@ mod recorder;
 mod remember;
 mod state;
 mod trail;
+
+pub use comity_fetch as fetch;
+pub use comity_policy as policy;
+pub use comity_signals as signals;
+pub use comity_url as url;
 
 pub use admit::Admission;
 pub use cache::RobotsNews;

@@ -212,11 +212,17 @@ async fn a_call_dropped_at_every_await_point_leaves_no_origin_stuck_and_no_gap_b
             Answer::text("x".repeat(5000)).trickle(1000, Duration::from_millis(300)).delay(Duration::from_millis(700))
         };
         let room = room([site().name("a.test").page("/a", page()).page("/b", page())]);
-        let (mut client, mut next) = (room.polite(), room.polite());
-        let done = dropped_after(polls, status(&mut client, "http://a.test/a")).await;
-        let reached = tokio::time::timeout(Duration::from_secs(120), status(&mut next, "http://a.test/b")).await;
-        let reached = reached.unwrap_or_else(|_| panic!("stuck after a drop at poll {polls}"));
-        assert_eq!(reached.unwrap(), 200, "poll {polls}");
+        let (mut client, mut behind, mut next) = (room.polite(), room.polite(), room.polite());
+        // One waits behind the one that goes away, one comes later.
+        let dropped = dropped_after(polls, status(&mut client, "http://a.test/a"));
+        let patience = Duration::from_secs(120);
+        let waiting = tokio::time::timeout(patience, status(&mut behind, "http://a.test/c"));
+        let (done, waited) = tokio::join!(dropped, waiting);
+        let reached = tokio::time::timeout(patience, status(&mut next, "http://a.test/b")).await;
+        for reached in [waited, reached] {
+            let reached = reached.unwrap_or_else(|_| panic!("stuck after a drop at poll {polls}"));
+            assert_eq!(reached.unwrap(), 200, "poll {polls}");
+        }
         assert_eq!(room.gate.in_flight(), 0, "poll {polls}");
         let audit = Auditor::new().floor(Duration::from_secs(1)).examine(&room.observer);
         assert!(audit.is_clean(), "dropped at poll {polls}: {audit}");
