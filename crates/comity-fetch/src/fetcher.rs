@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use comity_policy::{Capture, Clock, Outcome, Permit, Receipt};
 use comity_url::Origin;
+use http::HeaderMap;
 use rustls::ClientConfig;
 
 use crate::dead::DeadPeers;
@@ -59,13 +60,29 @@ pub(crate) struct House {
     names: NameCache,
 }
 
-/// Optional parts of a request: revalidation of a copy that is kept (RFC 9110 §13).
+/// Optional parts of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Value of If-None-Match: the ETag as received.
+    /// GET or HEAD.
+    pub method: Method,
+    /// What a proxy forwards: these fields instead of the fetcher's own Accept and Accept-Encoding, and its own
+    /// User-Agent only where they have none. Host is always the URL's; fields that frame or route a message
+    /// (Content-Length, Transfer-Encoding, Connection, Upgrade, TE, Trailer, Proxy-*, Keep-Alive, Expect) are left out.
+    pub fields: Option<HeaderMap>,
+    /// Value of If-None-Match: the ETag as received (RFC 9110 §13).
     pub if_none_match: Option<String>,
-    /// Value of If-Modified-Since: the Last-Modified as received.
+    /// Value of If-Modified-Since: the Last-Modified as received (RFC 9110 §13).
     pub if_modified_since: Option<String>,
+}
+
+/// The methods that the door `fetch` knows: both safe, both without content (RFC 9110 §9.2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// GET
+    #[default]
+    Get,
+    /// HEAD
+    Head,
 }
 
 /// How a fetch ended.

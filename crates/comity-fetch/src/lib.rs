@@ -80,7 +80,7 @@ mod visit;
 
 pub use clock::{SystemClock, SystemRandom};
 pub use config::{ConfigError, FetchConfig, Limits};
-pub use fetcher::{Fetched, Fetcher, Request};
+pub use fetcher::{Fetched, Fetcher, Method, Request};
 pub use guard::AddressGuard;
 pub use names::Refused;
 pub use net::{BoxFuture, Io, Net, ResolveError};

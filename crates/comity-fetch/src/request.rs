@@ -1,21 +1,25 @@
 use bytes::Bytes;
 use comity_policy::{Reason, WallTime};
 use comity_url::CrawlUrl;
-use http::header::{ACCEPT, ACCEPT_ENCODING, FROM, HOST, IF_MODIFIED_SINCE, IF_NONE_MATCH, USER_AGENT};
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, FROM, HOST, IF_MODIFIED_SINCE, IF_NONE_MATCH, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use http_body_util::Empty;
 
 use crate::coding::ACCEPTED;
 use crate::fault::Fault;
-use crate::{FetchConfig, Request};
+use crate::{FetchConfig, Method, Request};
 
 const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
 
-/// The request for `url` as of `now`: GET, its request target byte for byte (invariant 3), the Host that it names; signed
-/// when the configuration holds a signer.
+/// The request for `url` as of `now`: its request target byte for byte (invariant 3), the Host that it names; signed when
+/// the configuration holds a signer and the request is our own. What is forwarded is somebody else's: it carries his own
+/// signature or none.
 ///
 /// # Errors
 /// `url.unsendable` when the HTTP library would alter the target.
@@ -26,17 +30,27 @@ pub(crate) fn build(
     now: WallTime,
 ) -> Result<http::Request<Empty<Bytes>>, Fault> {
     let mut request = http::Request::new(Empty::new());
-    *request.method_mut() = Method::GET;
+    *request.method_mut() = match extra.method {
+        Method::Get => http::Method::GET,
+        Method::Head => http::Method::HEAD,
+    };
     *request.uri_mut() = target(url)?;
     let fields = request.headers_mut();
     put(fields, HOST, Some(url.origin().authority()));
     put(fields, USER_AGENT, Some(&config.user_agent));
-    put(fields, FROM, config.from.as_deref());
-    put(fields, ACCEPT, Some(config.accept.as_deref().unwrap_or("*/*")));
-    put(fields, ACCEPT_ENCODING, Some(ACCEPTED));
+    match &extra.fields {
+        Some(forwarded) => forward(fields, forwarded),
+        None => {
+            put(fields, FROM, config.from.as_deref());
+            put(fields, ACCEPT, Some(config.accept.as_deref().unwrap_or("*/*")));
+            put(fields, ACCEPT_ENCODING, Some(ACCEPTED));
+        }
+    }
     put(fields, IF_NONE_MATCH, extra.if_none_match.as_deref());
     put(fields, IF_MODIFIED_SINCE, extra.if_modified_since.as_deref());
-    if let Some(signed) = config.signer.as_ref().and_then(|signer| signer.sign(Method::GET.as_str(), url, now)) {
+    let signer = config.signer.as_ref().filter(|_| extra.fields.is_none());
+    if let Some(signed) = signer.and_then(|signer| signer.sign(request.method().as_str(), url, now)) {
+        let fields = request.headers_mut();
         put(fields, SIGNATURE_AGENT, Some(&signed.agent));
         put(fields, SIGNATURE_INPUT, Some(&signed.input));
         put(fields, SIGNATURE, Some(&signed.signature));
@@ -52,6 +66,33 @@ fn target(url: &CrawlUrl) -> Result<Uri, Fault> {
     } else {
         Err(unsendable("its request target would be altered"))
     }
+}
+
+/// Takes over the fields of a forwarded request, but those that belong to one connection or would change whom it asks.
+fn forward(fields: &mut HeaderMap, forwarded: &HeaderMap) {
+    fields.reserve(forwarded.len());
+    if forwarded.contains_key(USER_AGENT) {
+        fields.remove(USER_AGENT);
+    }
+    for (name, value) in forwarded.iter().filter(|(name, _)| !is_of_the_connection(name)) {
+        fields.append(name, value.clone());
+    }
+}
+
+fn is_of_the_connection(name: &HeaderName) -> bool {
+    const NAMES: [HeaderName; 10] = [
+        HOST,
+        CONTENT_LENGTH,
+        TRANSFER_ENCODING,
+        CONNECTION,
+        UPGRADE,
+        TE,
+        TRAILER,
+        EXPECT,
+        HeaderName::from_static("keep-alive"),
+        HeaderName::from_static("http2-settings"),
+    ];
+    NAMES.contains(name) || name.as_str().starts_with("proxy-")
 }
 
 fn put(fields: &mut HeaderMap, name: HeaderName, value: Option<&str>) {
@@ -79,10 +120,44 @@ mod tests {
     #[test]
     fn conditionals_are_sent_as_received_or_not_at_all() {
         let url = CrawlUrl::parse("http://a.test/robots.txt").unwrap();
-        let extra =
-            Request { if_none_match: Some("W/\"x\"".into()), if_modified_since: Some("bad\r\nvalue: x".into()) };
+        let extra = Request {
+            if_none_match: Some("W/\"x\"".into()),
+            if_modified_since: Some("bad\r\nvalue: x".into()),
+            ..Request::default()
+        };
         let request = build(&url, &extra, &FetchConfig::new("MyBot/1.0"), NOW).unwrap();
         assert_eq!(request.headers()["if-none-match"], "W/\"x\"");
         assert!(!request.headers().contains_key("if-modified-since"));
+    }
+
+    #[test]
+    fn forwarded_fields_replace_our_own_and_never_frame_or_route() {
+        let url = CrawlUrl::parse("http://a.test/x").unwrap();
+        let config = FetchConfig::new("MyBot/1.0");
+        let mut fields = HeaderMap::new();
+        let rows = [
+            ("cookie", "a=1"),
+            ("cookie", "b=2"),
+            ("host", "b.test"),
+            ("content-length", "5"),
+            ("transfer-encoding", "chunked"),
+            ("connection", "close"),
+            ("proxy-authorization", "Basic x"),
+            ("proxy-connection", "x"),
+            ("keep-alive", "5"),
+        ];
+        for (name, value) in rows {
+            fields.append(name, HeaderValue::from_static(value));
+        }
+        let extra = Request { method: Method::Head, fields: Some(fields.clone()), ..Request::default() };
+        let request = build(&url, &extra, &config, NOW).unwrap();
+        assert_eq!(request.method(), http::Method::HEAD);
+        let names: Vec<_> = request.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let expected: [(&str, &[u8]); 4] =
+            [("host", b"a.test"), ("user-agent", b"MyBot/1.0"), ("cookie", b"a=1"), ("cookie", b"b=2")];
+        assert_eq!(names, expected);
+        fields.insert(USER_AGENT, HeaderValue::from_static("Other/1"));
+        let extra = Request { fields: Some(fields), ..Request::default() };
+        assert_eq!(build(&url, &extra, &config, NOW).unwrap().headers()["user-agent"], "Other/1");
     }
 }

@@ -317,7 +317,11 @@ fn conditional(chain: &RobotsChain, life: &RobotsLife) -> Request {
         return Request::default();
     }
     let own = |text: &Option<Box<str>>| text.as_deref().map(ToOwned::to_owned);
-    Request { if_none_match: own(&validators.etag), if_modified_since: own(&validators.last_modified) }
+    Request {
+        if_none_match: own(&validators.etag),
+        if_modified_since: own(&validators.last_modified),
+        ..Request::default()
+    }
 }
 
 const fn unreachable(cause: Reason) -> RobotsEvent {
