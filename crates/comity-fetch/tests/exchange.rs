@@ -302,6 +302,7 @@ async fn conditionals_are_sent_and_304_has_no_body() {
     let request = Request {
         if_none_match: Some("\"x\"".into()),
         if_modified_since: Some("Sun, 06 Nov 1994 08:49:37 GMT".into()),
+        ..Request::default()
     };
     let page = rig.fetch_with("http://a.test/", &request).await;
     assert_eq!((page.status(), page.fault(), page.raw().len()), (Some(304), None, 0));

@@ -34,7 +34,7 @@
 //! let now = gate.clock().now();
 //! exchange.written_since(handed, now);
 //! exchange.head(now);
-//! let _paced = gate.settle(exchange.finish(), Outcome::Answered { status, retry_after: None });
+//! let _paced = gate.settle(exchange.finish(), Outcome::Answered { status, retry_after: None, rate_limit: None });
 //! # Ok(())
 //! # }
 //! ```
