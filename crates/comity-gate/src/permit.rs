@@ -129,7 +129,19 @@ impl Gate {
         }
     }
 
-    /// The answer of the judge, once robots.txt is known.
+    /// The answer of `judge`, once robots.txt is known; takes no turn for `url` itself.
+    ///
+    /// # Errors
+    /// [`NoPermit`]: refused with its evidence, or robots.txt is not known within `patience`.
+    pub async fn allow_within(
+        &self,
+        judge: &dyn Judge,
+        url: &CrawlUrl,
+        patience: Duration,
+    ) -> Result<Allowance, NoPermit> {
+        self.allowance(judge, url, self.inner.clock.now().after(patience)).await
+    }
+
     async fn allowance(&self, judge: &dyn Judge, url: &CrawlUrl, until: Instant) -> Result<Allowance, NoPermit> {
         for _ in 0..Self::ROBOTS_ROUNDS {
             let hold = match judge.judge(url) {

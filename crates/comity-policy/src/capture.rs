@@ -179,6 +179,14 @@ impl Spool {
         self.bytes.is_empty()
     }
 
+    /// The whole of it at once; from memory without a copy.
+    ///
+    /// # Errors
+    /// When a spooled file cannot be read.
+    pub fn to_bytes(&self) -> io::Result<Bytes> {
+        Ok(self.bytes.clone())
+    }
+
     /// Reads it from the start.
     ///
     /// # Errors

@@ -92,6 +92,19 @@ reasons! {
     ConcTotal, "conc.total", "as many requests as allowed are open";
     ConcCustomer, "conc.customer", "the customer has as many requests open as allowed";
     ConcTunnels, "conc.tunnels", "the customer has as many tunnels open as allowed";
+    TargetSyntax, "target.syntax", "the request to the gateway names no target that could be judged";
+    TargetScheme, "target.scheme", "the target's scheme is not one that the customer may ask for";
+    TargetPort, "target.port", "the target's port is not one that may be connected to";
+    TargetMethod, "target.method", "the gateway forwards GET and HEAD";
+    TargetContent, "target.content", "the gateway forwards requests without content";
+    TargetMismatch, "target.mismatch", "the Host field names another host than the target";
+    TargetAddress, "target.address", "the target's address may not be connected to";
+    TargetLoop, "target.loop", "the request has been through this gateway before";
+    AuthMissing, "auth.missing", "no credentials of a customer";
+    AuthInvalid, "auth.invalid", "the credentials are not those of a customer";
+    AuthToken, "auth.token", "the product token is not one of the customer's";
+    AuthPurpose, "auth.purpose", "the purpose is not one of the customer's";
+    GatewayDraining, "gateway.draining", "the gateway is about to stop";
 }
 
 impl Reason {
