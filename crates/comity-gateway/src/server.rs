@@ -8,8 +8,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::Gateway;
@@ -82,55 +82,48 @@ impl Gateway {
         Ok(Listeners { proxy: bind(config.proxy).await?, api })
     }
 
-    /// Serves until `phase` says otherwise: on [`Phase::Draining`] it stops accepting, lets what is under way end
-    /// within the configured time, and returns; on [`Phase::Stopped`], or when the sender is gone, it returns at once.
+    /// Serves until `phase` says otherwise: on [`Phase::Draining`] the proxy stops accepting, what is under way ends
+    /// within the configured time while `/readyz` says so, and this returns; on [`Phase::Stopped`], or when the sender is
+    /// gone, it returns at once.
     pub async fn serve(&self, listeners: Listeners, mut phase: watch::Receiver<Phase>) {
-        let mut connections = JoinSet::new();
+        let Listeners { proxy, api } = listeners;
+        let most = self.house.config.max_connections.clamp(1, Semaphore::MAX_PERMITS);
+        let door = |listener, surface| Door {
+            gateway: self.clone(),
+            listener,
+            surface,
+            places: Arc::new(Semaphore::new(most)),
+            phase: phase.clone(),
+        };
+        let mut proxies = JoinSet::new();
+        let mut apis = JoinSet::new();
+        let api = api.map(|listener| door(listener, Surface::Api));
+        let answering = async {
+            match &api {
+                Some(door) => door.open(&mut apis).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut answering = pin!(answering);
         {
-            let most = self.house.config.max_connections.clamp(1, Semaphore::MAX_PERMITS);
-            let (proxy_places, api_places) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new(most)));
-            while *phase.borrow_and_update() == Phase::Serving {
-                let (surface, accepted) = tokio::select! {
-                    biased;
-                    changed = phase.changed() => if changed.is_ok() { continue } else { break },
-                    _ = connections.join_next(), if !connections.is_empty() => continue,
-                    accepted = accept(Some(&listeners.proxy), &proxy_places) => (Surface::Proxy, accepted),
-                    accepted = accept(listeners.api.as_ref(), &api_places) => (Surface::Api, accepted),
-                };
-                match accepted {
-                    Ok((stream, place)) => {
-                        connections.spawn(self.clone().connection(stream, surface, phase.clone(), place));
-                    }
-                    Err(error) => {
-                        tracing::warn!(%error, "a connection could not be accepted");
-                        tokio::time::sleep(PAUSE).await;
-                    }
-                }
+            let proxy = door(proxy, Surface::Proxy);
+            tokio::select! {
+                biased;
+                _ = phase.wait_for(|phase| *phase != Phase::Serving) => {}
+                () = answering.as_mut() => {}
+                () = proxy.open(&mut proxies) => {}
             }
         }
-        drop(listeners);
         self.house.drain();
-        let ended = async { while connections.join_next().await.is_some() {} };
+        let ended = async { while proxies.join_next().await.is_some() {} };
         tokio::select! {
             biased;
             () = stopped(phase) => {}
+            () = answering => {}
             _ = tokio::time::timeout(self.house.config.drain, ended) => {}
         }
-        connections.shutdown().await;
+        proxies.shutdown().await;
         self.house.gate.shutdown();
-    }
-
-    async fn connection(
-        self,
-        stream: TcpStream,
-        surface: Surface,
-        phase: watch::Receiver<Phase>,
-        place: OwnedSemaphorePermit,
-    ) {
-        // A response in two writes would otherwise wait for an acknowledgement.
-        drop(stream.set_nodelay(true));
-        self.serve_io(stream, surface, phase).await;
-        drop(place);
     }
 
     /// Serves one connection, whatever carries it, until it ends or `phase` says otherwise.
@@ -160,7 +153,8 @@ impl Gateway {
         let ended = tokio::select! {
             biased;
             ended = connection.as_mut() => ended,
-            () = draining(phase) => {
+            // The API says until the end that the gateway drains.
+            () = draining(phase), if surface == Surface::Proxy => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
@@ -171,15 +165,38 @@ impl Gateway {
     }
 }
 
-/// The next connection, once there is a place for it; never, without a listener.
-async fn accept(
-    listener: Option<&TcpListener>,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let Some(listener) = listener else { return std::future::pending().await };
-    let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+/// One listener with its bound on connections.
+struct Door {
+    gateway: Gateway,
+    listener: TcpListener,
+    surface: Surface,
+    places: Arc<Semaphore>,
+    phase: watch::Receiver<Phase>,
+}
+
+impl Door {
+    /// Accepts for ever, each connection in a task of its own; a connection waits until there is a place for it.
+    async fn open(&self, connections: &mut JoinSet<()>) {
+        loop {
+            while connections.try_join_next().is_some() {}
+            let Ok(place) = self.places.clone().acquire_owned().await else { return };
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    // A response in two writes would otherwise wait for an acknowledgement.
+                    drop(stream.set_nodelay(true));
+                    let (gateway, surface, phase) = (self.gateway.clone(), self.surface, self.phase.clone());
+                    connections.spawn(async move {
+                        gateway.serve_io(stream, surface, phase).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
 }
 
 /// Returns when the gateway no longer serves. A sender that is gone can say nothing: then never, whoever waits is ended

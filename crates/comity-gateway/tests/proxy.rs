@@ -1,5 +1,4 @@
 //! The forward proxy on paused time: what the customer gets, what the site sees, who waits.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod support;
 
@@ -182,7 +181,17 @@ async fn what_comes_back_in_a_circle_is_refused() {
     assert!(circle.field("proxy-status").unwrap().contains("error=proxy_loop_detected"));
     let fine = room.get("http://a.example/", &[("Via", "1.1 other")]).await;
     assert_eq!(fine.status, 200);
-    assert_eq!(room.observer.log().last().unwrap().request.fields().filter(|(name, _)| name.eq_ignore_ascii_case("via")).count(), 2);
+    assert_eq!(
+        room.observer
+            .log()
+            .last()
+            .unwrap()
+            .request
+            .fields()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("via"))
+            .count(),
+        2
+    );
 }
 
 #[tokio::test(start_paused = true)]

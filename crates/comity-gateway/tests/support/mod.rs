@@ -84,6 +84,10 @@ impl Profile {
     pub(crate) fn open(self, sites: impl IntoIterator<Item = Site>) -> Result<Room, GatewayError> {
         let web = sites.into_iter().fold(Web::builder(1), WebBuilder::site).build().unwrap();
         let (net, observer) = web.in_memory();
+        self.open_over(net, observer)
+    }
+
+    pub(crate) fn open_over(self, net: MemoryNet, observer: Observer) -> Result<Room, GatewayError> {
         let connects = Arc::default();
         let net = Watched { net, dns: Mutex::new(self.dns), connects: Arc::clone(&connects) };
         let clock = Arc::new(SystemClock::paused_at(WallTime::from_unix_millis(1_796_000_000_000)));
@@ -121,6 +125,19 @@ impl Room {
     /// A well-formed GET by c1.
     pub(crate) async fn get(&self, url: &str, more: &[(&str, &str)]) -> Reply {
         self.raw(get(url, more).as_bytes()).await
+    }
+
+    /// Many questions over one connection.
+    pub(crate) async fn decide_on(connection: &mut DuplexStream, question: &Value) -> Value {
+        let body = question.to_string();
+        let length = body.len();
+        let head = format!(
+            "POST /v1/decide HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer {KEY}\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        connection.write_all(head.as_bytes()).await.unwrap();
+        let reply = Reply::read(connection, false).await;
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        reply.json()
     }
 
     /// A question to the decision API.
