@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Crawl from URLs or a configuration file.
     Crawl(Box<CrawlArgs>),
+    /// Run the policy gateway: a polite forward proxy, and a decision API.
+    Gateway(GatewayArgs),
     /// Write who you are, once, to your configuration.
     Init(InitArgs),
     /// Print the records of a crawl as JSON lines.
@@ -121,6 +123,13 @@ pub(crate) struct CrawlArgs {
     /// Print the summary as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GatewayArgs {
+    /// A configuration file; it wins over your own configuration.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
 }
 
 #[derive(Debug, Args)]

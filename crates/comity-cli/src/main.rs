@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return Exit::of_clap(&error),
     };
-    init_logging();
+    init_logging(commands::log_filter(&cli));
     match commands::run(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => failure.show(),
@@ -27,8 +27,8 @@ fn main() -> ExitCode {
 }
 
 /// Logs to stderr, data to stdout (design §8). `COMITY_LOG` takes the usual filter directives.
-fn init_logging() {
+fn init_logging(usual: &str) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("COMITY_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(usual));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }

@@ -4,11 +4,14 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use comity::config::ConfigFile;
-
 use comity_url::Origin;
 
 use crate::args::{AskerArgs, CrawlArgs};
 use crate::exit::Failure;
+
+mod gateway;
+
+pub(crate) use gateway::gateway;
 
 /// Longest seed list read, in bytes.
 const LONGEST_LIST: u64 = 1 << 30;
@@ -75,6 +78,14 @@ pub(crate) fn of_files(given: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     if let Some(file) = given {
         settings.overlay(ConfigFile::read(file)?);
     }
+    Ok(settings)
+}
+
+/// The layers of a command that takes a file and no flags.
+pub(crate) fn of_file(file: &PathBuf) -> Result<ConfigFile, Failure> {
+    let mut settings = of_user()?;
+    settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
+    settings.overlay(ConfigFile::read(file)?);
     Ok(settings)
 }
 

@@ -102,12 +102,18 @@ fn token_lists(gate: &GateConfig, config: &GatewayConfig) -> Vec<Vec<comity_robo
     lists
 }
 
-/// The settings that decide, by digest: two nodes with the same one decide alike. Secrets take no part.
+/// The settings that decide, by digest: two nodes with the same one decide alike. Secrets take no part, nor do opt-outs,
+/// whose files grow meanwhile.
 fn version(gate: &GateConfig, config: &GatewayConfig) -> String {
     let GatewayConfig { customer, combine_tokens, ports, hold_max, .. } = config;
     let settings = format!(
         "{:?} {:?} {:?} {:?} {:?} {:?} {customer:?} {combine_tokens:?} {ports:?} {hold_max:?}",
-        gate.identity, gate.politeness, gate.robots, gate.max_rate, gate.max_rate_domain, gate.token_lists
+        gate.identity,
+        gate.politeness,
+        gate.robots,
+        gate.max_rate,
+        gate.max_rate_domain,
+        gate.overrides.all()
     );
     let digest: [u8; 32] = Sha256::digest(settings.as_bytes()).into();
     format!("sha256:{}", comity_policy::Digest::from_bytes(digest))

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use comity_policy::{Decision, Instant, Reason, RobotsEvidence, RobotsState, RuleEvidence, Standing};
+use comity_policy::{
+    Decision, Instant, OptOut, Overridden, Reason, RobotsEvidence, RobotsState, RuleEvidence, Standing,
+};
 use comity_signals::{Place, Preferences, Statement, Verdict as Said};
 use comity_url::CrawlUrl;
 use serde_json::{Value, json};
@@ -30,7 +32,8 @@ pub(crate) fn record(house: &House, ruling: &Ruling, url: &CrawlUrl, wishes: Opt
         "robots": robots(house, &evidence),
         "signals": ruling.decision.as_ref().map(|decision| signals(&decision.preferences)).unwrap_or_default(),
         "budget": budget(house, url),
-        "override": null,
+        "override": ruling.decision.as_ref().and_then(|decision| decision.overridden.as_deref()).map(overridden),
+        "optout": ruling.decision.as_ref().and_then(|decision| decision.optout.as_deref()).map(optout),
         "policy_version": house.version,
         "node": house.config.name,
     })
@@ -105,6 +108,20 @@ fn signal(statement: &Statement) -> Value {
         "source": statement.source.as_str(), "key": statement.purpose.as_str().replace('_', "-"), "value": value,
         "line": line, "path": statement.path, "raw": statement.raw,
     })
+}
+
+/// The written exception that was in force, and what it lifted.
+fn overridden(hit: &Overridden) -> Value {
+    let lifted = hit.lifted.iter().map(|one| json!({"scope": one.scope.as_str(), "reason": one.reason.code()}));
+    json!({
+        "id": hit.by.id(), "basis": hit.by.basis().as_str(), "approved_by": hit.by.approved_by(),
+        "expires": hit.by.expires().to_string(), "lifted": lifted.collect::<Vec<_>>(),
+    })
+}
+
+/// The line that asked not to be visited; its file is the network's own affair.
+fn optout(found: &OptOut) -> Value {
+    json!({"target": found.line.target.to_string(), "at": found.line.at.to_string(), "line": found.number})
 }
 
 /// What the origin's clocks allow now.

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use comity_policy::{Reason, Standing};
+use comity_policy::{Judge as _, Judgement, Reason, Standing};
 use comity_url::CrawlUrl;
 use http::header::{AGE, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
@@ -15,6 +15,9 @@ impl House {
     pub(crate) async fn robots_file(&self, url: &CrawlUrl) -> Option<Result<Answer, Ruling>> {
         if !url.is_robots_txt() || url.query().is_some() {
             return None;
+        }
+        if matches!(self.gate.judge(url), Judgement::Refuse(_)) {
+            return None; // opted out, or not to be connected to: the judge answers
         }
         let patience = self.config.hold_max;
         let Ok(news) = tokio::time::timeout(patience, self.gate.robots(url.origin())).await else {

@@ -33,7 +33,7 @@ async fn a_record_tells_everything_a_decision_rests_on() {
                    "group": ["custbot"], "crawl_delay_s": 2.0},
         "signals": [],
         "budget": {"origin_delay_s": 2.0, "origin_conc": 1, "wait_ms": 2000, "clock": "rate.crawl_delay"},
-        "override": null, "policy_version": version, "node": "comity",
+        "override": null, "optout": null, "policy_version": version, "node": "comity",
     });
     assert_eq!(denied, expected);
     let wait = room.decide(&json!({"url": "http://a.example/private/open/1"})).await;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, Local, SchedulerConfig};
 use comity_gate::{Gate, GateConfig, StateDir};
-use comity_policy::{Clock, Overrides, Random, WallTime};
+use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, TrapLimits};
 use tokio::sync::{Notify, watch};
 
-use crate::config::{ConfigError, ConfigFile, CrawlConfig, Span};
+use crate::config::{ConfigFile, CrawlConfig, Span, expiring};
 use crate::engine::{Engine, Handlers, Shared, Tally};
 use crate::keep::Keeper;
 use crate::{Error, Page, Progress, StopHandle, Summary, archive, directory};
@@ -195,19 +195,6 @@ impl CrawlerBuilder {
         Ok(Crawler { engine, seeds: config.seeds, notes, stop, progress, clock })
     }
 }
-
-/// What has to be said of overrides that end soon.
-///
-/// # Errors
-/// When one has run out already.
-fn expiring(overrides: &Overrides, now: WallTime) -> Result<Vec<String>, ConfigError> {
-    overrides.check_none_is_past(now).map_err(ConfigError::from)?;
-    let soon = overrides.all().iter().filter(|one| one.expires().since(now) < ENDS_SOON);
-    Ok(soon.map(|one| format!("override {} runs out at {}", one.id(), one.expires())).collect())
-}
-
-/// An override that ends within this is named at the start.
-const ENDS_SOON: Duration = Duration::from_secs(14 * 24 * 3600);
 
 fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir>>) -> GateConfig {
     GateConfig {

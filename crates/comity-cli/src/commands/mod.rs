@@ -3,6 +3,7 @@
 mod crawl;
 mod demo;
 mod explain;
+mod gateway;
 mod identity;
 mod init;
 mod optout;
@@ -18,6 +19,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Crawl(args) => crawl::run(&args),
+        Command::Gateway(args) => gateway::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Records(args) => records::run(&args),
         Command::Explain(args) => explain::run(&args),
@@ -25,6 +27,14 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Robots(command) => robots::run(&command),
         Command::Url(UrlCommand::Batch) => url::batch(),
         Command::Identity(command) => identity::run(&command),
+    }
+}
+
+/// What is logged when `COMITY_LOG` does not say: a gateway tells each decision, everything else only errors.
+pub(crate) const fn log_filter(cli: &Cli) -> &'static str {
+    match cli.command {
+        Command::Gateway(_) => "error,comity_gateway=info",
+        _ => "error",
     }
 }
 

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use comity_gate::{OptOutFault, OptOutFiles};
 use comity_policy::{Override, OverrideDraft, OverrideError, OverrideScope, Overrides, WallTime};
@@ -169,6 +170,19 @@ impl fmt::Display for Moment {
         }
     }
 }
+
+/// What has to be said of overrides that end soon.
+///
+/// # Errors
+/// When one has run out already.
+pub(crate) fn expiring(overrides: &Overrides, now: WallTime) -> Result<Vec<String>, ConfigError> {
+    overrides.check_none_is_past(now).map_err(ConfigError::from)?;
+    let soon = overrides.all().iter().filter(|one| one.expires().since(now) < ENDS_SOON);
+    Ok(soon.map(|one| format!("override {} runs out at {}", one.id(), one.expires())).collect())
+}
+
+/// An override that ends within this is named at the start.
+const ENDS_SOON: Duration = Duration::from_secs(14 * 24 * 3600);
 
 #[cfg(test)]
 mod tests {

@@ -40,6 +40,9 @@ pub struct ConfigFile {
     /// What is written.
     #[serde(skip_serializing_if = "is_default")]
     pub archive: ArchiveSection,
+    /// The policy gateway; a crawl has no use for it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub gateway: GatewaySection,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -195,6 +198,57 @@ section! {
     }
 }
 
+section! {
+    /// `[gateway]`
+    GatewaySection {
+        /// Pseudonym in Via, Proxy-Status and decision records; default `comity`.
+        name: String,
+        /// Where the proxy listens; default `127.0.0.1:3128`.
+        proxy: String,
+        /// Where the decision API listens; empty (default): nowhere.
+        api: String,
+        /// SHA-256 of the bearer key of the API, 64 hex digits; required where it listens.
+        api_key_sha256: String,
+        /// `basic` (default) or, on loopback only, `none`.
+        auth: String,
+        /// `all` (default): the customer's tokens and those of `[agent]`. `customer`: the customer's alone.
+        combine_tokens: String,
+        /// Ports of targets; default `[80, 443]`.
+        ports: Vec<u16>,
+        /// The longest wait for a turn before 429; default 10 s.
+        hold_max: Span,
+        /// Requests held at once; default 1,000.
+        max_held: u32,
+        /// Connections open at once on each listener; default 1,024.
+        max_connections: u32,
+        /// How long requests under way may take once the gateway is told to stop; default 30 s.
+        drain: Span,
+        /// Who may ask.
+        customer: CustomerSection,
+    }
+}
+
+/// `[gateway.customer]`: a later layer replaces it whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CustomerSection {
+    /// Name in credentials and records. Required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// SHA-256 of the password, 64 hex digits; required with `auth = "basic"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_sha256: Option<String>,
+    /// Product tokens that its requests are judged by, the strictest of them. Required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Vec<String>>,
+    /// What it may declare; empty: every denial of any purpose denies. Default `["search"]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purposes: Option<Vec<String>>,
+    /// `any` (default), or `contains_token`: its User-Agent has to carry one of its tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+}
+
 impl ConfigFile {
     /// Reads a configuration text; `file` only names it in errors.
     ///
@@ -231,6 +285,7 @@ impl ConfigFile {
         self.state.overlay(later.state);
         self.frontier.overlay(later.frontier);
         self.archive.overlay(later.archive);
+        self.gateway.overlay(later.gateway);
     }
 }
 

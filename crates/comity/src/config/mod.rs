@@ -1,17 +1,21 @@
-//! The crawl's configuration: a TOML file and flags, read into [`ConfigFile`], resolved once into [`CrawlConfig`].
+//! The configuration: a TOML file and flags, read into [`ConfigFile`], resolved once into [`CrawlConfig`] for a crawl, or
+//! into [`GateSettings`] for whoever needs the gate alone.
 
 mod agent;
 mod error;
 mod exceptions;
 mod file;
+mod gate;
 mod resolve;
 mod units;
 
 pub use error::ConfigError;
+pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};
 pub use file::{
-    AgentSection, ArchiveSection, ConfigFile, CrawlSection, FetchSection, FrontierSection, PolitenessSection,
-    RobotsSection,
+    AgentSection, ArchiveSection, ConfigFile, CrawlSection, CustomerSection, FetchSection, FrontierSection,
+    GatewaySection, PolitenessSection, RobotsSection,
 };
+pub use gate::GateSettings;
 pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, Revisit, WarcSettings};
 pub use units::{ByteSize, Span};

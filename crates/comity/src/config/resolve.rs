@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, O
 use comity_robots::Dialect;
 use comity_url::{CrawlUrl, Scope, ScopeKind, UrlPattern};
 
-use super::{ByteSize, ConfigError, ConfigFile, OverrideSection, Span, agent, exceptions};
+use super::{ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, Span, agent};
 
 /// A configuration that was checked as a whole: what the engine runs on.
 #[derive(Clone, Debug)]
@@ -99,37 +99,23 @@ impl CrawlConfig {
     /// # Errors
     /// The first key whose value cannot be used, with a hint.
     pub fn resolve(mut file: ConfigFile) -> Result<Self, ConfigError> {
-        // Files named by the builder or by flags belong to the folder the process works in.
-        file.agent.anchor(Path::new(""));
-        file.optout.anchor(Path::new(""));
-        let identity = agent::identity(&file)?;
-        let purposes: Vec<&str> = identity.purposes().iter().map(|purpose| purpose.as_str()).collect();
-        let mut notes = vec![format!("declared purposes: {}", purposes.join(", "))];
-        let own_networks = networks("[fetch] allow_addresses", file.fetch.allow_addresses.as_deref())?;
-        refuse_public(&own_networks)?;
-        let fetch = fetch(&file, &identity, own_networks.clone())?;
-        if let Some(signer) = &fetch.signer {
-            notes.push(format!("signed over https: {}, key {}", signer.agent().url(), signer.key().thumbprint()));
-        }
-        let politeness = politeness(&file, own_networks, &mut notes)?;
-        let optouts = exceptions::optouts(&file.optout)?;
-        notes.extend(optouts.notes());
+        let GateSettings { gate, fetch, state_dir, notes } = GateSettings::of(&mut file)?;
         Ok(Self {
-            overrides: exceptions::overrides(file.overrides.as_deref())?,
-            optouts,
+            overrides: gate.overrides,
+            optouts: gate.optouts,
             ranges: agent::ranges(&file.agent)?,
             seeds: seeds(&file)?,
             scope: scope(&file)?,
             limits: limits(&file),
             revisit: one_of("[crawl] revisit", file.crawl.revisit.as_deref(), &[("never", Revisit::Never)])?,
-            max_rate: rate("[politeness] max_rate", file.politeness.max_rate.as_deref())?,
-            max_rate_domain: rate("[politeness] max_rate_domain", file.politeness.max_rate_domain.as_deref())?,
-            robots: robots(&file)?,
-            state_dir: file.state.dir.clone().filter(|dir| !dir.as_os_str().is_empty()),
+            max_rate: gate.max_rate,
+            max_rate_domain: gate.max_rate_domain,
+            robots: gate.robots,
+            state_dir,
             archive: archive(&file)?,
-            identity,
+            identity: gate.identity,
             fetch,
-            politeness,
+            politeness: gate.politeness,
             notes,
             file,
         })
@@ -141,6 +127,7 @@ impl CrawlConfig {
     #[must_use]
     pub fn resolved(&self) -> ConfigFile {
         let mut file = self.file.clone();
+        file.gateway = GatewaySection::default();
         let own = |text: &str| Some(text.to_owned());
         let span = |duration| Some(Span(duration));
         file.overrides =
@@ -223,7 +210,11 @@ fn limits(file: &ConfigFile) -> CrawlLimits {
     }
 }
 
-fn politeness(file: &ConfigFile, own: Vec<Network>, notes: &mut Vec<String>) -> Result<Politeness, ConfigError> {
+pub(super) fn politeness(
+    file: &ConfigFile,
+    own: Vec<Network>,
+    notes: &mut Vec<String>,
+) -> Result<Politeness, ConfigError> {
     let typed = &file.politeness;
     let defaults = Politeness::default();
     let span = |typed: Option<Span>, default: Duration| typed.map_or(default, |span| span.0);
@@ -257,7 +248,7 @@ fn say_raised(notes: &mut Vec<String>, key: &str, asked: Duration, least: Durati
     }
 }
 
-fn robots(file: &ConfigFile) -> Result<RobotsPolicy, ConfigError> {
+pub(super) fn robots(file: &ConfigFile) -> Result<RobotsPolicy, ConfigError> {
     let typed = &file.robots;
     let strict_4xx = typed.strict_4xx.clone().unwrap_or_default();
     if let Some(status) = strict_4xx.iter().find(|status| !(400..500).contains(*status) || **status == 429) {
@@ -274,7 +265,7 @@ fn robots(file: &ConfigFile) -> Result<RobotsPolicy, ConfigError> {
     })
 }
 
-fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -> Result<FetchConfig, ConfigError> {
+pub(super) fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -> Result<FetchConfig, ConfigError> {
     let mut config = FetchConfig::new(identity.user_agent());
     config.from = identity.from().map(ToOwned::to_owned);
     config.signer = agent::signer(&file.agent)?;
@@ -305,7 +296,7 @@ fn resolve_map(typed: Option<&BTreeMap<String, String>>) -> Result<BTreeMap<Stri
     Ok(map)
 }
 
-fn refuse_public(networks: &[Network]) -> Result<(), ConfigError> {
+pub(super) fn refuse_public(networks: &[Network]) -> Result<(), ConfigError> {
     match networks.iter().find(|network| AddressGuard::is_public_range(network)) {
         None => Ok(()),
         Some(public) => Err(ConfigError::new(format!("{public} holds public addresses"))
@@ -327,7 +318,7 @@ fn archive(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> {
     Ok(ArchiveConfig { warc, min_free: typed.min_free.map_or(2_000_000_000, |size| size.0) })
 }
 
-fn rate(place: &str, typed: Option<&str>) -> Result<Option<Rate>, ConfigError> {
+pub(super) fn rate(place: &str, typed: Option<&str>) -> Result<Option<Rate>, ConfigError> {
     match typed {
         None | Some("off") => Ok(None),
         Some(text) => text.parse().map(Some).map_err(|e| ConfigError::new(e).at(place)),
@@ -341,7 +332,7 @@ fn at_least_one(place: &str, typed: Option<u32>, default: u32) -> Result<u32, Co
     }
 }
 
-fn networks(place: &str, typed: Option<&[String]>) -> Result<Vec<Network>, ConfigError> {
+pub(super) fn networks(place: &str, typed: Option<&[String]>) -> Result<Vec<Network>, ConfigError> {
     list(place, typed)
 }
 
