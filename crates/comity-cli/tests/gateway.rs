@@ -148,18 +148,9 @@ fn decide(api: &str, url: &str) -> Value {
     serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap()
 }
 
-#[test]
-fn it_serves_decides_tells_and_drains() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let rules = "User-agent: custbot\nDisallow: /private/\n";
-    let page = |host: &str| Site::new().name(host).robots(rules).otherwise(|_| Answer::text("page"));
-    let web = Web::builder(1).site(page("a.test")).site(page("own.test")).site(page("no.test")).build().unwrap();
-    let web = runtime.block_on(web.serve_names()).unwrap();
-    let port = web.port();
-    let home = TempDir::new().unwrap();
-    let line = "{\"at\": \"2026-01-01T00:00:00Z\", \"action\": \"add\", \"target\": \"no.test\", \"requested_by\": \"owner@no.test\", \"reason\": \"letter\"}\n";
-    fs::write(home.path().join("optout.jsonl"), line).unwrap();
-    let config = format!(
+/// A gateway before sites on loopback, with an override for one and opt-outs for another.
+fn whole_config(port: u16) -> String {
+    format!(
         "{WHO}
         [gateway]
         name = \"gw-1\"
@@ -186,7 +177,21 @@ fn it_serves_decides_tells_and_drains() {
         approved_by = \"ops\"
         {period}",
         period = period(),
-    );
+    )
+}
+
+#[test]
+fn it_serves_decides_tells_and_drains() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let rules = "User-agent: custbot\nDisallow: /private/\n";
+    let page = |host: &str| Site::new().name(host).robots(rules).otherwise(|_| Answer::text("page"));
+    let web = Web::builder(1).site(page("a.test")).site(page("own.test")).site(page("no.test")).build().unwrap();
+    let web = runtime.block_on(web.serve_names()).unwrap();
+    let port = web.port();
+    let home = TempDir::new().unwrap();
+    let line = "{\"at\": \"2026-01-01T00:00:00Z\", \"action\": \"add\", \"target\": \"no.test\", \"requested_by\": \"owner@no.test\", \"reason\": \"letter\"}\n";
+    fs::write(home.path().join("optout.jsonl"), line).unwrap();
+    let config = whole_config(port);
     let mut up = Up::new(start(home.path(), &config), true);
     let url = |host: &str, path: &str| format!("http://{host}:{port}{path}");
     let allowed = ask(&up.proxy, &get(&url("a.test", "/x")));

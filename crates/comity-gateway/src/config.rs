@@ -31,6 +31,9 @@ pub struct GatewayConfig {
     pub max_held: usize,
     /// Connections open at once on each listener; more wait to be accepted. Default 1,024.
     pub max_connections: usize,
+    /// Bytes of response bodies that wait to be read by customers. Default 256 MiB; without room a request is answered
+    /// 429 (`conc.total`). A body that is larger needs all of it.
+    pub max_buffered: u64,
     /// How long requests under way may take once the gateway is told to stop. Default 30 s.
     pub drain: Duration,
 }
@@ -103,6 +106,7 @@ impl GatewayConfig {
             hold_max: Duration::from_secs(10),
             max_held: 1_000,
             max_connections: 1_024,
+            max_buffered: 256 << 20,
             drain: Duration::from_secs(30),
         }
     }

@@ -1,4 +1,3 @@
-use bytes::Bytes;
 use comity_fetch::{Fetched, Method, Request, ResponseHead, Sink, Want};
 use comity_policy::{Capture, Errand, Permit, Protocol, Reason};
 use http::header::CONTENT_LENGTH;
@@ -43,32 +42,35 @@ impl House {
         }
         match capture.fault {
             // An unknown or broken coding is the customer's affair: the bytes are whole.
-            None | Some(Reason::FetchCoding) => self.answer(&capture, is_head).ok_or(Reason::FetchProtocol),
+            None | Some(Reason::FetchCoding) => self.answer(&capture, is_head),
             Some(fault) => Err(fault),
         }
         .map_err(|fault| self.fault(ruling, fault))
     }
 
     /// The site's answer, re-framed.
-    fn answer(&self, capture: &Capture, is_head: bool) -> Option<Answer> {
-        let status = StatusCode::from_u16(capture.status?).ok()?;
+    fn answer(&self, capture: &Capture, is_head: bool) -> Result<Answer, Reason> {
+        let status =
+            capture.status.and_then(|status| StatusCode::from_u16(status).ok()).ok_or(Reason::FetchProtocol)?;
+        let body = capture.body.to_bytes().map_err(|_| Reason::FetchReset)?;
+        let body = self.room.lay(body).ok_or(Reason::ConcTotal)?;
         let version = if capture.protocol == Protocol::Http10 { Version::HTTP_10 } else { Version::HTTP_11 };
-        let mut answer = Response::new(Full::new(capture.body.to_bytes().unwrap_or_else(|_| Bytes::new())));
+        let mut answer = Response::new(Full::new(body));
         *answer.status_mut() = status;
         *answer.headers_mut() = of_response(&capture.fields, version, &self.config.name);
         // To a HEAD it says how long the body would be; elsewhere the server writes its own.
         if !is_head {
             answer.headers_mut().remove(CONTENT_LENGTH);
         }
-        Some(answer)
+        Ok(answer)
     }
 
     /// What went wrong on the way to the site, under the name of the decision that let it through.
     fn fault(&self, ruling: Ruling, fault: Reason) -> Ruling {
         let Ruling { id, .. } = ruling;
         match fault {
-            // Nothing was sent: the peer that would have taken it had no turn.
-            Reason::RateAddress | Reason::ConcAddress | Reason::PermitStale => {
+            // The peer that would have taken it had no turn and nothing was sent; or there is no room for the answer.
+            Reason::RateAddress | Reason::ConcAddress | Reason::PermitStale | Reason::ConcTotal => {
                 Ruling { id, ..self.later(fault, Some(RETRY)) }
             }
             fault => Ruling::object(id, Objection::new(fault, fault.text())),

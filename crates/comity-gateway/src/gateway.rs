@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use crate::config::{CombineTokens, GatewayConfig, GatewayError};
 use crate::copies::Copies;
 use crate::id::decision_id;
+use crate::room::Room;
 
 /// The policy gateway: the crawler's gate before other people's requests. Cheap to clone; clones are one gateway.
 ///
@@ -30,6 +31,7 @@ pub(crate) struct House {
     pub(crate) version: String,
     pub(crate) copies: Arc<Copies>,
     pub(crate) held: Semaphore,
+    pub(crate) room: Room,
     draining: AtomicBool,
     random: Arc<dyn Random>,
 }
@@ -58,6 +60,7 @@ impl Gateway {
             version,
             copies,
             held: Semaphore::new(config.max_held.min(Semaphore::MAX_PERMITS)),
+            room: Room::new(config.max_buffered),
             draining: AtomicBool::new(false),
             random,
             config,

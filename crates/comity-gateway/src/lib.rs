@@ -48,7 +48,7 @@
 //! | `proxy`, `target`, `auth`, `fields`, `forward`, `robots_file` | the forward proxy, in the order of its checks |
 //! | `api`, `question` | `/v1/decide`, `/livez`, `/readyz` |
 //! | `wishes`, `ruling`, `record`, `answer`, `face`, `id` | a decision: as whom it is asked, what it says, how it looks |
-//! | `copies` | robots.txt files, to be served to customers |
+//! | `copies`, `room` | what is held: robots.txt files to be served, bodies that wait to be read |
 
 mod answer;
 mod api;
@@ -64,6 +64,7 @@ mod proxy;
 mod question;
 mod record;
 mod robots_file;
+mod room;
 mod ruling;
 mod secret;
 mod server;

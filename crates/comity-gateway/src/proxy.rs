@@ -66,8 +66,11 @@ impl House {
         Wishes::new(&self.config.customer, text("comity-token"), purposes)
     }
 
-    /// A place among the requests that may be held.
+    /// A place among the requests that may be held, as long as there is room for answers.
     fn hold(&self) -> Result<SemaphorePermit<'_>, Ruling> {
+        if self.room.is_full() {
+            return Err(Ruling::wait(self.next_id(), Reason::ConcTotal, Duration::from_secs(1), None));
+        }
         let full = || Ruling::wait(self.next_id(), Reason::ConcCustomer, Duration::from_secs(1), None);
         self.held.try_acquire().map_err(|_| full())
     }

@@ -9,7 +9,7 @@ use comity_gateway::{CombineTokens, Surface, UserAgentRule};
 use comity_testweb::{Answer, Auditor, Coding, ConnectFault, Site, Target};
 use serde_json::json;
 use support::{Profile, Reply, get};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const RULES: &str = "User-agent: *\nCrawl-delay: 2\nDisallow: /private/\n";
 
@@ -256,6 +256,8 @@ async fn a_connection_takes_one_request_after_the_other_and_bounds_its_heads() {
         let reply = Reply::read(&mut connection, false).await;
         assert_eq!(reply.status, if path == "/private/x" { 403 } else { 200 }, "{path}");
     }
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    assert_eq!(connection.read(&mut [0; 1]).await.unwrap(), 0, "nor is it kept for ever");
     let long = "x".repeat(70 << 10);
     let reply = room.get("http://a.example/3", &[("X-Long", &long)]).await;
     assert_eq!((reply.status, reply.closed), (431, true));
@@ -266,4 +268,22 @@ async fn a_connection_takes_one_request_after_the_other_and_bounds_its_heads() {
     slow.write_all(b"GET http://a.example/5 HTTP/1.1\r\n").await.unwrap();
     tokio::time::sleep(Duration::from_secs(11)).await;
     assert!(slow.write_all(b"Host: a.example\r\n\r\n").await.is_err(), "a head has ten seconds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn customers_who_do_not_read_fill_the_room_and_not_the_memory() {
+    let mut profile = Profile::default();
+    profile.gateway.max_buffered = 500 << 10;
+    let big = || Answer::text("x".repeat(300 << 10));
+    let room = profile.open([site().page("/1", big()).page("/2", big())]).unwrap();
+    let mut lazy = room.connect(Surface::Proxy);
+    lazy.write_all(get("http://a.example/1", &[]).as_bytes()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let full = room.get("http://a.example/2", &[]).await;
+    assert_eq!((full.status, full.field("comity-reason")), (429, Some("conc.total")));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(room.get("http://a.example/small", &[]).await.status, 200, "what fits goes on");
+    assert_eq!(Reply::read(&mut lazy, false).await.bytes.len(), 300 << 10);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(room.get("http://a.example/2", &[]).await.status, 200);
 }

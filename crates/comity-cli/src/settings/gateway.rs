@@ -29,6 +29,9 @@ pub(crate) fn gateway(typed: &GatewaySection) -> Result<GatewayConfig, Failure> 
     if let Some(span) = typed.hold_max {
         config.hold_max = span.0;
     }
+    if let Some(size) = typed.max_buffered {
+        config.max_buffered = size.0;
+    }
     if let Some(span) = typed.drain {
         config.drain = span.0;
     }

@@ -221,6 +221,8 @@ section! {
         max_held: u32,
         /// Connections open at once on each listener; default 1,024.
         max_connections: u32,
+        /// Bytes of response bodies that wait to be read by customers; default 256 MiB.
+        max_buffered: ByteSize,
         /// How long requests under way may take once the gateway is told to stop; default 30 s.
         drain: Span,
         /// Who may ask.
