@@ -160,4 +160,30 @@ mod tests {
         let extra = Request { fields: Some(fields), ..Request::default() };
         assert_eq!(build(&url, &extra, &config, NOW).unwrap().headers()["user-agent"], "Other/1");
     }
+
+    #[test]
+    fn our_own_requests_are_signed_and_forwarded_ones_are_not() {
+        use std::sync::Arc;
+
+        use comity_policy::SeededRandom;
+
+        use crate::signature::{Signer, SigningKey};
+
+        let url = CrawlUrl::parse("https://a.test/x").unwrap();
+        let mut config = FetchConfig::new("MyBot/1.0");
+        let key = SigningKey::from_seed(&[7; 32]).unwrap();
+        let agent = "https://net.example".parse().unwrap();
+        config.signer = Some(Signer::new(key, agent, Arc::new(SeededRandom::new(1))));
+        config.from = Some("bot@net.example".to_owned());
+        let own = build(&url, &Request::default(), &config, NOW).unwrap();
+        assert!(own.headers().contains_key("signature") && own.headers().contains_key("from"));
+        let mut fields = HeaderMap::new();
+        fields.insert("signature", HeaderValue::from_static("theirs=:AAAA:"));
+        for fields in [HeaderMap::new(), fields] {
+            let extra = Request { fields: Some(fields.clone()), ..Request::default() };
+            let forwarded = build(&url, &extra, &config, NOW).unwrap();
+            assert_eq!(forwarded.headers().get("signature"), fields.get("signature"));
+            assert!(!forwarded.headers().contains_key("signature-input") && !forwarded.headers().contains_key("from"));
+        }
+    }
 }
