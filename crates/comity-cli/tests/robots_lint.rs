@@ -51,6 +51,36 @@ fn sarif_has_every_rule_and_result() {
     }
 }
 
+/// The schema of OASIS, as the crate serde-sarif 0.8.0 carries it, but for a stray bracket in the pattern of a language; every
+/// level, fixes, and an empty file.
+#[test]
+fn sarif_is_what_its_schema_says() {
+    let schema = std::fs::read_to_string(fixture("sarif-2.1.0.schema.json")).unwrap();
+    let schema = jsonschema::options().should_validate_formats(true).build(&schema.parse().unwrap()).unwrap();
+    let faults = [
+        ("-", &b"\xFF\xFEU\0"[..], 1),
+        ("-", b"<html>\nUser-agent: *\nDisallow: a/ \xE9\nNoindex: /\nSitemap: x\nDisallow: /a\n", 5),
+        ("-", b"", 0),
+    ];
+    for (name, file, least) in faults.into_iter().chain([(fixture("faults.robots.txt").as_str(), &b""[..], 7)]) {
+        let log = robots(&["lint", "--sarif", name], file).json();
+        assert!(log["runs"][0]["results"].as_array().unwrap().len() >= least, "{log}");
+        let errors: Vec<_> = schema.iter_errors(&log).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+        // It finds what is wrong.
+        for (place, wrong) in [
+            ("/runs/0/tool/driver/rules/0/id", json!(7)),
+            ("/runs/0/tool/driver/informationUri", json!("no uri")),
+            ("/runs/0/columnKind", json!("bytes")),
+            ("/version", json!("2.0.0")),
+        ] {
+            let mut changed = log.clone();
+            *changed.pointer_mut(place).unwrap() = wrong;
+            assert!(!schema.is_valid(&changed), "{place}");
+        }
+    }
+}
+
 #[test]
 fn sarif_counts_columns_in_characters() {
     let file = "User-agent: *\r\nDisallow: /a/\rDisallow: /\u{e9}\u{e9}\0\n".as_bytes();

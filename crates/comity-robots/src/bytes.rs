@@ -1,5 +1,7 @@
 //! Small questions about bytes that several modules ask.
 
+use memchr::memchr;
+
 /// ASCII white space as Google's parser trims it: space, HT, LF, VT, FF, CR. The standard library leaves out VT.
 pub(crate) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | 0x09..=0x0D)
@@ -70,6 +72,11 @@ pub(crate) const fn non_ascii(word: u64) -> u64 {
     word & (ONES << 7)
 }
 
+/// The top bit of every byte below `+`: white space, line ends, NUL and a third of the marks; maybe of more above the lowest.
+pub(crate) const fn below_plus(word: u64) -> u64 {
+    word.wrapping_sub(ONES * b'+' as u64) & !word & (ONES << 7)
+}
+
 /// Whether `test` finds a mark in the bytes; for texts that are too short for a search to pay. `test` must not mark spaces,
 /// which fill the last word.
 #[inline]
@@ -79,36 +86,74 @@ pub(crate) fn any(bytes: &[u8], test: impl Fn(u64) -> u64) -> bool {
     words.iter().fold(test(last), |marks, word| marks | test(u64::from_le_bytes(*word))) != 0
 }
 
-/// The first place of `byte`; for texts that are too short for a search to pay.
+/// The first place of `byte`, which is not NUL; in a few words of text without the start of a search, which would not pay.
 #[inline]
 pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (place, word) in words.iter().enumerate() {
-        let marks = equals(u64::from_le_bytes(*word), byte);
-        if marks != 0 {
-            return Some(8 * place + marks.trailing_zeros() as usize / 8);
-        }
+    if bytes.len() > SHORT {
+        return memchr(byte, bytes);
     }
-    rest.iter().position(|other| *other == byte).map(|place| 8 * words.len() + place)
+    let mut at = 0;
+    while at < bytes.len() {
+        let marks = equals(word(bytes, at), byte);
+        if marks != 0 {
+            return Some(at + marks.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    None
 }
+
+/// Texts that are too short for a search to pay.
+pub(crate) const SHORT: usize = 48;
 
 /// Fewer than eight bytes as a word, spaces behind them.
 fn filled(short: &[u8]) -> u64 {
     short.iter().rev().fold(u64::from_le_bytes([b' '; 8]), |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// Eight bytes as a number that sorts like them, zeros where there are none.
+/// So many bytes from a place on, when there are.
 #[inline]
-pub(crate) fn start(bytes: &[u8]) -> u64 {
-    if let Some(word) = bytes.first_chunk() {
-        return u64::from_be_bytes(*word);
+pub(crate) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    // No slice is longer; and a sum that cannot overflow need not be looked at.
+    let at = at & (usize::MAX >> 1);
+    bytes.get(at..at + N)?.first_chunk()
+}
+
+/// Eight bytes from a place on, the first one lowest; zero when there are not so many.
+#[inline]
+pub(crate) fn whole_word(bytes: &[u8], at: usize) -> u64 {
+    chunk(bytes, at).map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+/// Eight bytes from a place on, the first one lowest; zeros where the bytes end.
+#[inline]
+pub(crate) fn word(bytes: &[u8], at: usize) -> u64 {
+    chunk(bytes, at).map_or_else(|| last_word(bytes, at), |word| u64::from_le_bytes(*word))
+}
+
+/// The same near the end.
+#[inline(never)]
+fn last_word(bytes: &[u8], at: usize) -> u64 {
+    match bytes.last_chunk() {
+        Some(last) => behind(u64::from_le_bytes(*last), at - (bytes.len() - 8)),
+        None => behind(short_word(bytes), at),
     }
-    let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
-        return bytes.iter().zip([56, 48, 40]).fold(0, |word, (byte, shift)| word | u64::from(*byte) << shift);
-    };
-    // The two halves may overlap: there they are alike.
-    let last = u64::from(u32::from_be_bytes(*last)) << (64 - 8 * bytes.len());
-    u64::from(u32::from_be_bytes(*first)) << 32 | last
+}
+
+/// A word without its first bytes, zeros behind them.
+#[inline]
+pub(crate) fn behind(word: u64, bytes: usize) -> u64 {
+    u32::try_from(8 * bytes).ok().and_then(|bits| word.checked_shr(bits)).unwrap_or(0)
+}
+
+/// Fewer than eight bytes, zeros behind them.
+#[inline]
+pub(crate) fn short_word(bytes: &[u8]) -> u64 {
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        // Where the two overlap they are alike.
+        return u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << (8 * (bytes.len() - 4));
+    }
+    bytes.iter().zip([0, 8, 16]).fold(0, |word, (byte, place)| word | u64::from(*byte) << place)
 }
 
 #[cfg(test)]
@@ -121,7 +166,7 @@ mod tests {
         for from in 0..text.len() {
             for to in from..=text.len() {
                 let part = &text[from..to];
-                for byte in *b"#%*$/\0\xA9" {
+                for byte in *b"#%*$/\xA9" {
                     let place = part.iter().position(|other| *other == byte);
                     assert_eq!(find(byte, part), place, "{byte} in {}", part.escape_ascii());
                     assert_eq!(
@@ -134,8 +179,9 @@ mod tests {
                 assert_eq!(any(part, non_ascii), !part.is_ascii());
                 let mut wanted = [0; 8];
                 wanted.iter_mut().zip(part).for_each(|(to, byte)| *to = *byte);
-                assert_eq!(start(part), u64::from_be_bytes(wanted), "{}", part.escape_ascii());
+                assert_eq!(word(&text[..to], from), u64::from_le_bytes(wanted), "{}", part.escape_ascii());
             }
         }
+        assert_eq!((word(text, text.len() + 9), word(b"/", 9)), (0, 0));
     }
 }

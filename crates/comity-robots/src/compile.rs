@@ -1,15 +1,14 @@
 //! From a parsed file and an ordered list of tokens to a rule set.
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::bytes::is_token_byte;
+use crate::bytes::{find, is_token_byte};
+use crate::draft::{Drafts, Written};
 use crate::normal::rule_form;
 use crate::pacing::Pace;
-use crate::pack::Rule;
 use crate::read::Records;
 use crate::record::{ExtensionKind, Kind, Record};
 use crate::ruleset::{Compiled, Extras, Note, Selected};
@@ -46,7 +45,7 @@ struct Collector<'a> {
     text: &'a [u8],
     records: &'a Records,
     dialect: Dialect,
-    rules: Vec<Rule<'a>>,
+    rules: Drafts<'a>,
     /// Lines of rules that the usage pass gives to other agents.
     not_in_usage: Vec<u32>,
     group_lines: Vec<u32>,
@@ -89,9 +88,9 @@ impl<'a> Collector<'a> {
             text,
             records,
             dialect,
-            rules: Vec::with_capacity(records.list().len()),
+            rules: Drafts::new(text, records.list().len()),
             not_in_usage: Vec::new(),
-            group_lines: Vec::new(),
+            group_lines: Vec::with_capacity(records.group_count()),
             group_tokens: Vec::new(),
             pace: Pace::default(),
             signals: Vec::new(),
@@ -137,24 +136,50 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn rule(&mut self, kind: RuleKind, record: &'a Record, state: &mut State) {
+    #[inline]
+    fn rule(&mut self, kind: RuleKind, record: &Record, state: &mut State) {
         state.usage_closed = true;
         let raw = record.value_in(self.text);
-        let pattern = rule_form(raw, self.dialect);
         // A target starts with `/`: anything else, the empty pattern first, never has an effect.
-        if !matches!(pattern.first(), Some(b'/' | b'*')) {
+        if !matches!(raw.first(), Some(b'/' | b'*')) {
             return;
         }
-        let same = matches!(pattern, Cow::Borrowed(_)) || *pattern == *raw;
-        let directory = if kind == RuleKind::Allow { index_html_directory(&pattern) } else { None };
-        let written = (!same).then_some(raw);
-        self.rules.push(Rule { pattern, raw: written, line: record.line, kind, via: RuleVia::Pattern });
-        if let Some(pattern) = directory {
-            let pattern = pattern.into();
-            self.rules.push(Rule { pattern, raw: Some(raw), line: record.line, kind, via: RuleVia::IndexHtml });
+        if record.star == Record::UNREAD {
+            self.unread_rule(kind, record, raw);
+        } else {
+            self.rules.push((record.value, raw, record.star), (record.line, kind));
+            self.directory(kind, record.line, raw, raw);
         }
         if !state.usage {
             self.not_in_usage.push(record.line);
+        }
+    }
+
+    fn unread_rule(&mut self, kind: RuleKind, record: &Record, raw: &'a [u8]) {
+        let pattern = rule_form(raw, self.dialect);
+        if *pattern == *raw {
+            let star = find(b'*', raw).unwrap_or(raw.len());
+            self.rules.push((record.value, raw, u16::try_from(star).unwrap_or(u16::MAX)), (record.line, kind));
+        } else {
+            let written = Written { raw: Some(raw), line: record.line, kind, via: RuleVia::Pattern };
+            // No line makes a pattern that is too long.
+            let _ = self.rules.push_own(&[&pattern], written);
+        }
+        self.directory(kind, record.line, raw, &pattern);
+    }
+
+    /// An allow rule whose pattern starts, from its last `/` on, with `/index.htm` also allows exactly the directory (Google's
+    /// parser).
+    #[inline]
+    fn directory(&mut self, kind: RuleKind, line: u32, raw: &'a [u8], pattern: &[u8]) {
+        if kind == RuleKind::Disallow {
+            return;
+        }
+        let Some(slash) = memchr::memrchr(b'/', pattern) else { return };
+        let Some((directory, name)) = pattern.split_at_checked(slash + 1) else { return };
+        if name.starts_with(b"index.htm") {
+            let written = Written { raw: Some(raw), line, kind, via: RuleVia::IndexHtml };
+            let _ = self.rules.push_own(&[directory, b"$"], written);
         }
     }
 
@@ -223,12 +248,12 @@ impl<'a> Collector<'a> {
         let file_signals = self.file_signals();
         let group_tokens = self.group_tokens.into_boxed_slice();
         let group_lines = self.group_lines.into_boxed_slice();
-        let table = Table::pack(&self.rules);
+        let table = Table::pack(&mut self.rules);
         let mut set = Compiled { dialect: self.dialect, selected, group_tokens, group_lines, table, extras: None };
         let usage = (!self.not_in_usage.is_empty()).then(|| {
             // Lines ascend: so they were read.
-            self.rules.retain(|rule| self.not_in_usage.binary_search(&rule.line).is_err());
-            set.with_table(Table::pack(&self.rules))
+            self.rules.retain(|line| self.not_in_usage.binary_search(&line).is_err());
+            set.with_table(Table::pack(&mut self.rules))
         });
         let extras = Extras {
             pace: self.pace,
@@ -241,14 +266,6 @@ impl<'a> Collector<'a> {
         set.extras = (!extras.is_empty()).then(|| Box::new(extras));
         RuleSet(Arc::new(set))
     }
-}
-
-/// An allow rule whose pattern starts, from its last `/` on, with `/index.htm` also allows exactly the directory: the
-/// pattern for that (Google's parser).
-fn index_html_directory(pattern: &[u8]) -> Option<Vec<u8>> {
-    let slash = memchr::memrchr(b'/', pattern)?;
-    let (directory, name) = pattern.split_at_checked(slash + 1)?;
-    name.starts_with(b"index.htm").then(|| [directory, b"$"].concat())
 }
 
 impl State {

@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::bytes::{any, equals, is_blank, split_while, trim, trim_start};
+use crate::bytes::{any, below_plus, chunk, equals, is_blank, non_ascii, split_while, trim, trim_start};
 
 /// Bytes of a line that are kept: 2,083 × 8 − 1 (Google's parser; the browser limit of a URL, eightfold). The rest of an
 /// overlong line is dropped, the kept part is used.
@@ -28,29 +28,89 @@ pub(crate) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Starts behind a byte-order mark, also behind the first one or two bytes of one (Google's parser).
+    /// Starts behind a byte-order mark.
     pub(crate) fn new(text: &'a [u8]) -> Self {
-        let mark = [0xEF, 0xBB, 0xBF];
-        let skipped = text.iter().zip(mark).take_while(|(byte, mark)| **byte == *mark).count();
-        Self { text, next: Some(skipped), number: 0 }
+        Self { text, next: Some(start_of_first(text)), number: 0 }
     }
 }
 
 impl<'a> Iterator for Lines<'a> {
     type Item = Line<'a>;
 
-    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let start = self.next?;
         let rest = self.text.get(start..)?;
         self.number = self.number.saturating_add(1);
-        let end = memchr2(b'\n', b'\r', rest);
-        self.next = end.map(|end| match rest.get(end..) {
-            Some([b'\r', b'\n', ..]) => start + end + 2,
-            _ => start + end + 1,
-        });
-        let length = end.unwrap_or(rest.len()).min(MAX_LINE_BYTES);
+        let end = end_of_line(self.text, start);
+        self.next = (end < self.text.len()).then(|| start_of_next(self.text, end));
+        let length = (end - start).min(MAX_LINE_BYTES);
         Some(Line { number: self.number, start, bytes: rest.get(..length)? })
+    }
+}
+
+/// Where the first line starts: behind a byte-order mark, also behind the first one or two bytes of one (Google's parser).
+pub(crate) fn start_of_first(text: &[u8]) -> usize {
+    text.iter().zip([0xEF, 0xBB, 0xBF]).take_while(|(byte, mark)| **byte == *mark).count()
+}
+
+/// Where the line that a place is in ends.
+#[inline]
+pub(crate) fn end_of_line(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    from + memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())
+}
+
+/// Where the line behind that end starts, which may be behind the end of the text.
+#[inline]
+pub(crate) fn start_of_next(text: &[u8], end: usize) -> usize {
+    let is_pair = text.get(end) == Some(&b'\r') && text.get(end + 1) == Some(&b'\n');
+    end + 1 + usize::from(is_pair)
+}
+
+/// The value of most lines: from a place on up to the end of the line, with nothing in it that has to be cut or trimmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EasyValue {
+    pub(crate) start: usize,
+    /// The end of the line.
+    pub(crate) end: usize,
+    /// The place of the first star in the text, or the end.
+    pub(crate) star: usize,
+    /// Whether no dialect compares it in another form: it holds no `%`.
+    pub(crate) plain: bool,
+}
+
+impl EasyValue {
+    /// Reads on from behind the `:`, sixteen bytes at a time. `None` for a value that is not easy; nothing is said about it, nor
+    /// about one in the last bytes of a text.
+    #[inline]
+    pub(crate) fn read(text: &[u8], colon: usize) -> Option<Self> {
+        let start = colon + usize::from(text.get(colon) == Some(&b' '));
+        let (mut star, mut plain) = (None, true);
+        let mut at = start;
+        loop {
+            let both = u128::from_le_bytes(*chunk(text, at)?);
+            let (word, next) = (both as u64, (both >> 64) as u64);
+            let (marks, more) = (below_plus(word) | non_ascii(word), below_plus(next) | non_ascii(next));
+            if marks | more == 0 {
+                at += 16;
+                continue;
+            }
+            let (marks, skipped) = if marks == 0 { (more, 8) } else { (marks, 0) };
+            at += skipped + marks.trailing_zeros() as usize / 8;
+            let byte = *text.get(at)?;
+            if byte == b'\n' || byte == b'\r' {
+                break;
+            }
+            if byte == b'*' {
+                star = star.or(Some(at));
+            } else if byte == b'%' {
+                plain = false;
+            } else if byte <= b' ' || byte == b'#' || !byte.is_ascii() {
+                return None;
+            }
+            at += 1;
+        }
+        Some(Self { start, end: at, star: star.unwrap_or(at), plain })
     }
 }
 

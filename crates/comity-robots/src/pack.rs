@@ -1,218 +1,154 @@
 //! Rules to a table.
 
-use alloc::borrow::Cow;
-use alloc::vec::Vec;
-use core::cmp::Ordering;
+use alloc::vec;
 
-use crate::bytes::{find, start};
-use crate::pattern::{End, split_end};
+use crate::bytes::chunk;
+use crate::draft::{Draft, Drafts};
+use crate::order;
 use crate::sieve::{self, PAIR};
-use crate::table::{ALLOW, ANCHORED, Head, INDEX_HTML, LINE_WIDTH, MAX_SHARED, RAW, STAR, Table};
-use crate::varint;
-use crate::verdict::{RuleKind, RuleVia};
-
-/// A rule on its way into a table.
-#[derive(Clone, Debug)]
-pub(crate) struct Rule<'a> {
-    /// In the form in which it is compared.
-    pub(crate) pattern: Cow<'a, [u8]>,
-    /// As written, when that differs.
-    pub(crate) raw: Option<&'a [u8]>,
-    pub(crate) line: u32,
-    pub(crate) kind: RuleKind,
-    pub(crate) via: RuleVia,
-}
-
-/// What rules are sorted by: the start of the literal as a number that sorts like it, and which rule.
-#[derive(Clone, Copy)]
-struct Key {
-    /// 16 bytes of the literal behind the slash that all but `*…` start with, zeros where there are none.
-    start: u128,
-    /// Length of the literal.
-    literal: u16,
-    rule: u32,
-}
-
-impl Key {
-    fn of(rule: &Rule<'_>, at: usize) -> Self {
-        let (pattern, _) = split_end(&rule.pattern);
-        let literal = find(b'*', pattern).unwrap_or(pattern.len());
-        let behind = pattern.get(1..literal).unwrap_or_default();
-        let (high, low) = (start(behind), start(behind.get(8..).unwrap_or_default()));
-        let index = u32::try_from(at).unwrap_or(u32::MAX);
-        Self {
-            start: u128::from(high) << 64 | u128::from(low),
-            literal: u16::try_from(literal).unwrap_or(u16::MAX),
-            rule: index,
-        }
-    }
-
-    /// Bytes that two literals start with alike, as far as a table can tell.
-    fn shared(&self, literal: &[u8], before: &Self, literal_before: &[u8]) -> u8 {
-        if self.literal == 0 || before.literal == 0 {
-            return 0;
-        }
-        let difference = self.start ^ before.start;
-        if difference == 0 {
-            return shared(literal, literal_before);
-        }
-        u8::try_from(1 + difference.leading_zeros() / 8).unwrap_or(u8::MAX)
-    }
-}
-
-/// A pattern in its parts.
-struct Parts<'r> {
-    literal: &'r [u8],
-    tail: &'r [u8],
-    end: End,
-    rule: &'r Rule<'r>,
-}
-
-impl<'r> Parts<'r> {
-    fn of(rule: &'r Rule<'r>, key: Key) -> Self {
-        let (pattern, end) = split_end(&rule.pattern);
-        let (literal, tail) = pattern.split_at_checked(usize::from(key.literal)).unwrap_or((pattern, &[]));
-        Self { literal, tail, end, rule }
-    }
-}
-
-/// Rules by their keys.
-struct Order<'r>(&'r [Rule<'r>]);
-
-impl<'r> Order<'r> {
-    /// By literal; equal patterns side by side, the allow rule and the earliest line of them first.
-    fn sort(&self, keys: &mut [Key]) {
-        // Stable, because that takes advantage of what a file has sorted already.
-        keys.sort_by_key(|key| key.start);
-        for alike in keys.chunk_by_mut(|a, b| a.start == b.start) {
-            if alike.len() > 1 {
-                alike.sort_by(|a, b| self.compare(a, b));
-            }
-        }
-    }
-
-    fn compare(&self, a: &Key, b: &Key) -> Ordering {
-        let (Some(one), Some(two)) = (self.parts(*a), self.parts(*b)) else { return Ordering::Equal };
-        let literals = one.literal.cmp(two.literal);
-        let (one, two) = (one.rule, two.rule);
-        let patterns = || two.pattern.len().cmp(&one.pattern.len()).then_with(|| one.pattern.cmp(&two.pattern));
-        let lines = || one.kind.cmp(&two.kind).then(one.line.cmp(&two.line));
-        literals.then_with(patterns).then_with(lines)
-    }
-
-    fn repeats(&self, later: &Key, first: &Key) -> bool {
-        later.start == first.start
-            && self.parts(*later).zip(self.parts(*first)).is_some_and(|(later, first)| {
-                later.rule.kind == first.rule.kind && later.rule.pattern == first.rule.pattern
-            })
-    }
-
-    fn parts(&self, key: Key) -> Option<Parts<'r>> {
-        self.0.get(key.rule as usize).map(|rule| Parts::of(rule, key))
-    }
-}
+use crate::table::{ANCHORED, Head, LINE_WIDTH, PADDING, RAW, STAR, Table};
 
 impl Table {
     /// Sorts rules into a table and drops repeated ones; of those the first line stays.
-    pub(crate) fn pack(rules: &[Rule<'_>]) -> Self {
-        let order = Order(rules);
-        let mut keys: Vec<_> = rules.iter().enumerate().map(|(at, rule)| Key::of(rule, at)).collect();
-        order.sort(&mut keys);
-        keys.dedup_by(|later, first| order.repeats(later, first));
-        let mut packer = Packer::new(keys.len(), rules);
-        let mut before = (Key { start: 0, literal: 0, rule: 0 }, &[][..]);
-        for key in keys {
-            let Some(parts) = order.parts(key) else { continue };
-            packer.add(&parts, key.shared(parts.literal, &before.0, before.1));
-            before = (key, parts.literal);
+    pub(crate) fn pack(drafts: &mut Drafts<'_>) -> Self {
+        let order = order::sort(drafts);
+        let count = order.len();
+        if count == 0 {
+            return Self::default();
         }
-        packer.finish()
-    }
-}
-
-/// [`Key::shared`] of literals that are alike as far as keys can tell.
-fn shared(a: &[u8], b: &[u8]) -> u8 {
-    let most = a.len().min(b.len()).min(MAX_SHARED);
-    let (a, b) = (a.get(..most).unwrap_or_default(), b.get(..most).unwrap_or_default());
-    let words = 8 * a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).take_while(|(a, b)| a == b).count();
-    let rest = a.iter().zip(b).skip(words).take_while(|(a, b)| a == b).count();
-    u8::try_from(words + rest).unwrap_or(u8::MAX)
-}
-
-struct Packer {
-    heads: Vec<[u8; 2]>,
-    starts: Vec<u32>,
-    records: Vec<u8>,
-}
-
-impl Packer {
-    fn new(count: usize, rules: &[Rule<'_>]) -> Self {
-        // Flags and a line of two bytes; more is rare, and then it grows.
-        let records = rules.iter().map(|rule| 3 + rule.pattern.len()).sum();
-        let (heads, starts) = (Vec::with_capacity(count), Vec::with_capacity(count + 1));
-        Self { heads, starts, records: Vec::with_capacity(records) }
-    }
-
-    fn add(&mut self, part: &Parts<'_>, shared: u8) {
-        // At most 512,000 bytes of file: two patterns for a line, three bytes for one of its.
-        self.starts.push(u32::try_from(self.records.len()).unwrap_or(u32::MAX));
-        let own = part.literal.get(usize::from(shared)..).unwrap_or_default();
-        let rest = own.get(1..).unwrap_or_default();
-        let sign = if part.tail.is_empty() { 0 } else { sieve::sign(part.tail) };
-        let in_head = own.is_empty() && sign >= PAIR;
-        let first = own.first().copied().unwrap_or(if in_head { sign } else { 0 });
-        self.heads.push(Head { shared, first }.to_bytes());
-        let rule = part.rule;
-        let raw = rule.raw;
-        let line = rule.line.to_le_bytes();
-        let width = 3_u8.min((31 - (rule.line | 1).leading_zeros()) as u8 / 8);
-        self.records.push(flags(part, raw.is_some()) | (width * LINE_WIDTH));
-        if !part.tail.is_empty() && !in_head {
-            self.records.push(sign);
-            varint::put(&mut self.records, length(rest));
-        }
-        if let Some(raw) = raw {
-            varint::put(&mut self.records, length(raw));
-        }
-        self.records.extend_from_slice(rest);
-        if !part.tail.is_empty() {
-            self.records.extend_from_slice(part.tail);
-        }
-        if let Some(raw) = raw {
-            self.records.extend_from_slice(raw);
-        }
-        self.records.extend_from_slice(line.get(..=usize::from(width)).unwrap_or_default());
-    }
-
-    fn finish(self) -> Table {
-        let Self { heads, mut starts, records } = self;
-        let count = starts.len();
-        starts.push(u32::try_from(records.len()).unwrap_or(u32::MAX));
-        let wide = records.len() > usize::from(u16::MAX);
+        // Known before a record is written, and from the rules alone, so that equal rules make equal tables.
+        let room = drafts.room();
+        let wide = room > usize::from(u16::MAX);
         let width = if wide { 4 } else { 2 };
-        let mut bytes = Vec::with_capacity(2 * count + width * starts.len() + records.len());
-        bytes.extend_from_slice(heads.as_flattened());
-        if wide {
-            bytes.extend(starts.iter().flat_map(|start| start.to_le_bytes()));
-        } else {
-            bytes.extend(starts.iter().flat_map(|start| (*start as u16).to_le_bytes()));
+        let before = 2 * count + width * (count + 1);
+        let mut bytes = vec![0; before + room + PADDING.max(COPY)];
+        let (heads, rest) = bytes.split_at_mut(2 * count);
+        let (starts, records) = rest.split_at_mut(before - 2 * count);
+        let mut packer = Packer { drafts, records, end: 0, before: 0 };
+        let mut starts = starts.chunks_exact_mut(width);
+        for ((item, head), start) in order.into_iter().zip(heads.as_chunks_mut().0).zip(&mut starts) {
+            write(start, packer.end);
+            *head = packer.add(drafts.get(item.rule()), item.shared()).to_bytes();
         }
-        bytes.extend_from_slice(&records);
+        starts.for_each(|start| write(start, packer.end));
+        let end = packer.finish();
+        bytes.truncate(before + end);
         // Fewer rules than bytes in a file, or, of a stored set, in what was stored.
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        Table { count, wide, bytes: bytes.into_boxed_slice() }
+        Self { count: u32::try_from(count).unwrap_or(u32::MAX), wide, bytes: bytes.into_boxed_slice() }
     }
 }
 
-fn flags(part: &Parts<'_>, raw: bool) -> u8 {
-    let flag = |is: bool, flag: u8| if is { flag } else { 0 };
-    flag(part.rule.kind == RuleKind::Allow, ALLOW)
-        | flag(part.rule.via == RuleVia::IndexHtml, INDEX_HTML)
-        | flag(part.end == End::Anchored, ANCHORED)
-        | flag(!part.tail.is_empty(), STAR)
-        | flag(raw, RAW)
+struct Packer<'p> {
+    drafts: &'p Drafts<'p>,
+    records: &'p mut [u8],
+    /// Where the next record starts.
+    end: usize,
+    /// Length of the literal of the rule before.
+    before: usize,
 }
 
-fn length(bytes: &[u8]) -> u32 {
-    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+impl Packer<'_> {
+    #[inline]
+    fn add(&mut self, rule: &Draft, shared: usize) -> Head {
+        let (text, at) = (self.drafts.text_of(rule), rule.place());
+        let literal = rule.literal();
+        // The order looks behind the slash, which the empty literal has not.
+        let shared = shared.min(self.before);
+        self.before = literal;
+        let first = if shared < literal { text.get(at + shared).copied() } else { None };
+        let rest = (shared + 1).min(literal);
+        let mut head = Head { shared, first: first.unwrap_or(Head::BARE) };
+        // Nearly always one or two.
+        let width = 3.min((31 - (rule.line | 1).leading_zeros()) / 8) as u8;
+        let flags = rule.flags();
+        self.byte(flags | (width * LINE_WIDTH));
+        if flags & (STAR | RAW) == 0 {
+            self.copy(text, at + rest, literal - rest);
+        } else {
+            self.add_long(rule, &mut head, rest);
+        }
+        if let Some(to) = self.records.get_mut(self.end..self.end + 4) {
+            to.copy_from_slice(&rule.line.to_le_bytes());
+        }
+        self.end += usize::from(width) + 1;
+        head
+    }
+
+    /// The text of a star rule, or of one that was written otherwise.
+    #[inline(never)]
+    fn add_long(&mut self, rule: &Draft, head: &mut Head, rest: usize) {
+        let (text, at, flags) = (self.drafts.text_of(rule), rule.place(), rule.flags());
+        let end = rule.len() - usize::from(flags & ANCHORED != 0);
+        if flags & STAR != 0 {
+            let sign = sieve::sign(text.get(at + rule.literal()..at + end).unwrap_or_default());
+            if head.first == Head::BARE && sign >= PAIR && sign != Head::BARE {
+                head.first = sign;
+            } else {
+                self.byte(sign);
+                self.number(rule.literal() - rest);
+            }
+        }
+        let raw = self.drafts.raw(rule);
+        if flags & RAW != 0 {
+            self.number(raw.len());
+        }
+        // The rest of the literal, and the tail.
+        self.copy(text, at + rest, end - rest);
+        if flags & RAW != 0 {
+            self.copy(raw, 0, raw.len());
+        }
+    }
+
+    fn byte(&mut self, byte: u8) {
+        if let Some(place) = self.records.get_mut(self.end) {
+            *place = byte;
+        }
+        self.end += 1;
+    }
+
+    /// As [`crate::varint`] reads it.
+    fn number(&mut self, mut value: usize) {
+        while value >= 0x80 {
+            self.byte(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.byte(value as u8);
+    }
+
+    /// Copies a part of a text, many bytes at a time: what is written too much is overwritten by what follows.
+    #[inline]
+    fn copy(&mut self, text: &[u8], at: usize, length: usize) {
+        let mut done = 0;
+        while done < length {
+            let to = self.records.get_mut(self.end + done..self.end + done + COPY);
+            match (to, chunk::<COPY>(text, at + done)) {
+                (Some(to), Some(from)) => to.copy_from_slice(from),
+                _ => return self.copy_last(text.get(at + done..at + length).unwrap_or_default(), done),
+            }
+            done += COPY;
+        }
+        self.end += length;
+    }
+
+    #[cold]
+    fn copy_last(&mut self, text: &[u8], done: usize) {
+        self.end += done;
+        text.iter().for_each(|byte| self.byte(*byte));
+    }
+
+    /// Clears what was written too much; returns where the padding ends.
+    fn finish(self) -> usize {
+        let end = self.end + PADDING;
+        self.records.get_mut(self.end..end).unwrap_or_default().fill(0);
+        end
+    }
 }
+
+/// Writes where a record starts: within what a file makes of itself, or what was stored.
+#[inline]
+fn write(start: &mut [u8], place: usize) {
+    start.iter_mut().zip((place as u32).to_le_bytes()).for_each(|(to, byte)| *to = byte);
+}
+
+/// Bytes that are copied at a time.
+const COPY: usize = 16;

@@ -3,9 +3,10 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
-use memchr::{memchr, memmem};
+use memchr::memmem;
 
 use crate::Dialect;
+use crate::bytes;
 use crate::normal::{rule_form, target_form};
 
 /// A path pattern as allow and disallow rules use it, for other records that borrow their syntax (`Content-Usage` paths,
@@ -72,28 +73,31 @@ pub(crate) const fn split_end(pattern: &[u8]) -> (&[u8], End) {
 }
 
 /// Whether `pattern`, its final `$` taken off, matches `target`.
-///
-/// With `*` as the only wildcard the leftmost place of each piece never loses a match: it leaves the most to the pieces
-/// behind it. Only the last piece before `$` has a fixed place, the end of the target. Each piece is searched once in what
-/// the pieces before it left, by linear search, so no pattern is slow.
 pub(crate) fn matches(pattern: &[u8], end: End, target: &[u8]) -> bool {
-    let Some(star) = memchr(b'*', pattern) else {
+    let Some((literal, tail)) = bytes::find(b'*', pattern).and_then(|star| pattern.split_at_checked(star)) else {
         return match end {
             End::Open => target.starts_with(pattern),
             End::Anchored => target == pattern,
         };
     };
-    let (first, mut pieces) = pattern.split_at(star);
-    let Some(mut left) = target.strip_prefix(first) else { return false };
+    target.strip_prefix(literal).is_some_and(|left| matches_tail(tail, end, left))
+}
+
+/// The same for a pattern that starts with `*`.
+///
+/// With `*` as the only wildcard the leftmost place of each piece never loses a match: it leaves the most to the pieces
+/// behind it. Only the last piece before `$` has a fixed place, the end of the target. Each piece is searched once in what
+/// the pieces before it left, by linear search, so no pattern is slow.
+pub(crate) fn matches_tail(tail: &[u8], end: End, target: &[u8]) -> bool {
+    let (mut pieces, mut left) = (tail, target);
     // `pieces` always starts at a star here.
     while let [_, rest @ ..] = pieces {
-        let Some(star) = memchr(b'*', rest) else {
+        let Some((piece, next)) = bytes::find(b'*', rest).and_then(|star| rest.split_at_checked(star)) else {
             return match end {
                 End::Open => find(rest, left).is_some(),
                 End::Anchored => left.ends_with(rest),
             };
         };
-        let (piece, next) = rest.split_at(star);
         let Some(after) = find(piece, left).and_then(|at| left.get(at + piece.len()..)) else { return false };
         (left, pieces) = (after, next);
     }
@@ -104,29 +108,30 @@ pub(crate) fn matches(pattern: &[u8], end: End, target: &[u8]) -> bool {
 fn find(piece: &[u8], text: &[u8]) -> Option<usize> {
     match piece {
         [] => Some(0),
-        [byte] => memchr(*byte, text),
-        [first, rest @ ..] if text.len() <= SHORT => find_short(*first, rest, text),
+        [byte] => bytes::find(*byte, text),
+        [first, second, rest @ ..] if text.len() <= bytes::SHORT => find_short([*first, *second], rest, text),
         _ => memmem::find(text, piece),
     }
 }
 
-/// Texts in which going from one first byte to the next beats a search that prepares itself; so few bytes that it stays
-/// cheap for the worst of pieces.
-const SHORT: usize = 48;
-
-fn find_short(first: u8, rest: &[u8], text: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        let at = from + text.get(from..)?.iter().position(|byte| *byte == first)?;
-        from = at + 1;
-        let left = text.get(from..)?;
-        if left.len() < rest.len() {
-            return None;
-        }
-        if left.starts_with(rest) {
-            return Some(at);
+/// Goes from one first pair to the next, which in short texts beats a search that prepares itself; so short that it stays cheap
+/// for the worst of pieces.
+fn find_short([a, b]: [u8; 2], rest: &[u8], text: &[u8]) -> Option<usize> {
+    for at in (0..text.len()).step_by(8) {
+        // Above the lowest mark there may be more than there should.
+        let mut marks = bytes::equals(bytes::word(text, at), a) & bytes::equals(bytes::word(text, at + 1), b);
+        while marks != 0 {
+            let place = at + marks.trailing_zeros() as usize / 8;
+            if let Some([first, second, left @ ..]) = text.get(place..)
+                && (*first, *second) == (a, b)
+                && left.starts_with(rest)
+            {
+                return Some(place);
+            }
+            marks &= marks - 1;
         }
     }
+    None
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::bytes::{trim, trim_start};
-use crate::lines::{Lines, content, key_value};
+use crate::bytes::{chunk, is_space, trim_start};
+use crate::draft::place;
+use crate::lines::{EasyValue, MAX_LINE_BYTES, content, end_of_line, key_value, start_of_first, start_of_next};
 use crate::record::{Kind, Record, classify};
 use crate::token::{Named, names};
 use crate::verdict::RuleKind;
@@ -75,59 +76,106 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn read(text: &'a [u8], tokens: Option<&'a [&'a str]>) -> Records {
-        // A line of a rule has about thirty bytes; many lines are none.
-        let records = Records { list: Vec::with_capacity(text.len() / 64), groups: Vec::new() };
+        // A line of a rule has about thirty bytes.
+        let records = Records { list: Vec::with_capacity(text.len() / 32), groups: Vec::new() };
         let mut reader = Self { text, tokens, records, closed: true, wanted: tokens.is_none(), foreign: false };
-        for line in Lines::new(text) {
-            reader.line(trim_start(line.bytes), line.number);
+        let (mut at, mut number) = (start_of_first(text), 0_u32);
+        while let Some(first) = text.get(at) {
+            number = number.saturating_add(1);
+            at = start_of_next(text, reader.line(at, *first, number));
         }
         reader.records
     }
 
+    /// Reads the line that starts at a place; returns where it ends.
     #[inline]
-    fn line(&mut self, line: &'a [u8], number: u32) {
-        let Some(first) = line.first() else { return };
-        let (kind, value) = match first | 0x20 {
-            b'u' => (Kind::Agent, spelled(line, *b"user-age", *b"nt")),
-            _ if self.foreign => return,
-            b'd' => (Kind::Rule(RuleKind::Disallow), spelled(line, *b"disallow", [])),
-            b'a' => (Kind::Rule(RuleKind::Allow), spelled(line, *b"allo", *b"w")),
-            // What any other key starts with.
-            b's' | b'c' | b'r' | b'v' | b'l' | b'h' | b'n' => (Kind::Agent, None),
-            _ => return,
+    fn line(&mut self, at: usize, first: u8, number: u32) -> usize {
+        let letter = first | 0x20;
+        // The most frequent first.
+        let easy = if letter == b'd' && !self.foreign {
+            self.spelled(Kind::Rule(RuleKind::Disallow), at, 9, number)
+        } else if first == b'\n' || first == b'\r' {
+            return at;
+        } else if letter == b'u' {
+            self.spelled(Kind::Agent, at, 11, number)
+        } else if letter == b'a' && !self.foreign {
+            self.spelled(Kind::Rule(RuleKind::Allow), at, 6, number)
+        } else if self.foreign && !is_space(first) {
+            return end_of_line(self.text, at);
+        } else {
+            None
         };
-        match value {
-            Some(value) => self.take(kind, line, trim(content(value)), number),
-            None => self.other_line(line, number),
-        }
+        easy.unwrap_or_else(|| self.other_line(at, number))
     }
 
-    /// A line that needs a search for its key.
+    /// Takes a line that starts with the key of its kind, in any case, and a colon, and has an easy value, as most lines are;
+    /// returns where it ends.
+    #[inline(always)]
+    fn spelled(&mut self, kind: Kind, at: usize, key: usize, number: u32) -> Option<usize> {
+        let is_spelled = match kind {
+            Kind::Agent => starts(self.text, at, *b"user-age") && starts(self.text, at + 3, *b"r-agent:"),
+            Kind::Rule(RuleKind::Disallow) => {
+                starts(self.text, at, *b"disallow") && self.text.get(at + 8) == Some(&b':')
+            }
+            Kind::Rule(RuleKind::Allow) => starts(self.text, at, *b"allo") && starts(self.text, at + 2, *b"low:"),
+            _ => false,
+        };
+        if !is_spelled {
+            return None;
+        }
+        let value = EasyValue::read(self.text, at + key).filter(|value| value.end - at <= MAX_LINE_BYTES)?;
+        let text = if kind == Kind::Agent { self.text.get(value.start..value.end)? } else { &[] };
+        if self.admit(kind, text) {
+            // A line is shorter than 16 bits can count, a text than 32.
+            let star = if value.plain { (value.star - value.start) as u16 } else { Record::UNREAD };
+            self.records.list.push(Record {
+                value: value.start as u32,
+                line: number,
+                value_len: (value.end - value.start) as u16,
+                value_behind: (value.start - at) as u16,
+                star,
+                kind,
+            });
+        }
+        Some(value.end)
+    }
+
+    /// A line that needs a search for its key, or trimming.
     #[inline(never)]
-    fn other_line(&mut self, line: &'a [u8], number: u32) {
-        let Some(parts) = key_value(content(line)) else { return };
-        for kind in classify(parts.key).into_iter().flatten() {
-            self.take(kind, parts.key, parts.value, number);
+    fn other_line(&mut self, at: usize, number: u32) -> usize {
+        let end = end_of_line(self.text, at);
+        let line = trim_start(self.text.get(at..end.min(at + MAX_LINE_BYTES)).unwrap_or_default());
+        let may_matter = match line.first().map(u8::to_ascii_lowercase) {
+            Some(b'u') => true,
+            // Only for those who ask for all is a sitemap kept.
+            Some(b's') => self.tokens.is_none(),
+            // What any other key starts with.
+            Some(b'd' | b'a' | b'c' | b'r' | b'v' | b'l' | b'h' | b'n') => !self.foreign,
+            _ => false,
+        };
+        if may_matter && let Some(parts) = key_value(content(line)) {
+            for kind in classify(parts.key).into_iter().flatten() {
+                self.take(kind, parts.key, parts.value, number);
+            }
         }
+        end
     }
 
-    #[inline]
-    fn take(&mut self, kind: Kind, key: &[u8], value: &[u8], number: u32) {
+    #[inline(never)]
+    fn take(&mut self, kind: Kind, key: &[u8], value: &[u8], line: u32) {
         if self.admit(kind, value) {
-            let record = self.record(kind, key, value, number);
+            // A line is at most 16,663 bytes long, a text 512,000.
+            let (key, start) = (place(self.text, key), place(self.text, value));
+            let value_len = u16::try_from(value.len()).unwrap_or(u16::MAX);
+            let value_behind = u16::try_from(start.saturating_sub(key)).unwrap_or(u16::MAX);
+            let record = Record { value: start, line, value_len, value_behind, star: Record::UNREAD, kind };
             self.records.list.push(record);
         }
     }
 
-    fn record(&self, kind: Kind, key: &[u8], value: &[u8], line: u32) -> Record {
-        // A line is at most 16,663 bytes long.
-        let value_len = u16::try_from(value.len()).unwrap_or(u16::MAX);
-        Record { key: place(self.text, key), value: place(self.text, value), line, value_len, kind }
-    }
-
     /// Follows the groups: rules close a list of user-agent lines, a user-agent line behind a rule opens a group (RFC 9309
     /// §2.2.1), nothing else matters. Says whether the record is kept.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, kind: Kind, value: &[u8]) -> bool {
         match kind {
             Kind::Agent => {
@@ -149,12 +197,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline(never)]
     fn open(&mut self) {
         self.records.groups.push(u32::try_from(self.records.list.len()).unwrap_or(u32::MAX));
         (self.closed, self.foreign, self.wanted) = (false, false, self.tokens.is_none());
     }
 
     /// The list of user-agent lines is complete; a group of nobody wanted is forgotten.
+    #[inline(never)]
     fn close(&mut self) {
         self.closed = true;
         self.foreign = !self.wanted;
@@ -165,32 +215,24 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline(never)]
     fn names_wanted(&self, value: &[u8]) -> bool {
         let named = |tokens: &[&str]| tokens.iter().any(|token| names(value, token.as_bytes()));
         Named::read(value) == Named::Global || self.tokens.is_none_or(named)
     }
 }
 
-/// What follows this very key and its colon: most lines are spelled so, and need no search. The key is given in two parts, the
-/// first of which is a number for the processor.
+/// Whether these bytes stand at a place, letters in any case; `wanted` has them in lower case.
 #[inline]
-fn spelled<const M: usize, const N: usize>(line: &[u8], first: [u8; M], second: [u8; N]) -> Option<&[u8]> {
-    let (start, rest) = line.split_first_chunk::<M>()?;
-    let (end, rest) = rest.split_first_chunk::<N>()?;
-    let value = rest.strip_prefix(b":")?;
-    (lower(*start) == first && lower(*end) == second).then_some(value)
+fn starts<const N: usize>(text: &[u8], at: usize, wanted: [u8; N]) -> bool {
+    let case = wanted.map(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
+    chunk::<N>(text, at).is_some_and(|bytes| number(*bytes) | number(case) == number(wanted))
 }
 
-/// Letters in lower case. What is no letter may change, but never to a letter; and only CR, which ends a line, becomes `-`.
+/// Up to eight bytes as a number.
 #[inline]
-fn lower<const N: usize>(bytes: [u8; N]) -> [u8; N] {
-    bytes.map(|byte| byte | 0x20)
-}
-
-/// Where `part`, a slice of `text`, starts in it. Below [`crate::MAX_BYTES`], so it fits.
-fn place(text: &[u8], part: &[u8]) -> u32 {
-    let offset = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
-    u32::try_from(offset).unwrap_or(u32::MAX)
+fn number<const N: usize>(bytes: [u8; N]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]

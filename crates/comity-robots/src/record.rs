@@ -107,14 +107,25 @@ pub(crate) enum Kind {
 /// Where a recognised line stands in the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
-    pub(crate) key: u32,
     pub(crate) value: u32,
     pub(crate) line: u32,
     pub(crate) value_len: u16,
+    /// Bytes from the key to the value.
+    pub(crate) value_behind: u16,
+    /// Of a value that no dialect compares in another form, the place of its first star, or its length; else [`Record::UNREAD`].
+    pub(crate) star: u16,
     pub(crate) kind: Kind,
 }
 
 impl Record {
+    /// No place in a value: a line is at most 16,663 bytes long.
+    pub(crate) const UNREAD: u16 = u16::MAX;
+
+    /// Where the key starts.
+    pub(crate) fn key(&self) -> usize {
+        (self.value as usize).saturating_sub(usize::from(self.value_behind))
+    }
+
     /// The value, in the text that the record was read from.
     pub(crate) fn value_in<'a>(&self, text: &'a [u8]) -> &'a [u8] {
         let start = self.value as usize;

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use crate::Dialect;
 use crate::compile::compile;
-use crate::normal::with_target;
+use crate::normal::{Target, with_target};
 use crate::pacing::{Pace, RequestRate, VisitTime};
 use crate::read::Records;
 use crate::robots::parsed_part;
@@ -62,8 +62,8 @@ impl fmt::Display for Note {
 /// The rules of one list of tokens, compiled. Owns all it needs: the file may be dropped.
 ///
 /// Cloning copies a pointer. Equal sets compare and hash equal, so that a cache can share them. Rules are sorted and
-/// front-coded: a question follows the target through them in at most one byte comparison a rule, and skips most; a star
-/// rule whose literal start fits costs at most its length and the target's together.
+/// front-coded: a question follows the target through them, four at a time with one subtraction; a star rule whose literal
+/// start fits costs at most its length and the target's together.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RuleSet(pub(crate) Arc<Compiled>);
 
@@ -109,7 +109,9 @@ impl RuleSet {
     /// Whether the target may be fetched: [`Self::verdict`] without evidence.
     #[must_use]
     pub fn allows(&self, target: &[u8]) -> bool {
-        with_target(target, self.0.dialect, |target| self.is_robots_txt(target) || self.0.table.allows(target))
+        let table = &self.0.table;
+        table.len() == 0
+            || with_target(target, self.0.dialect, |target| self.is_robots_txt(target) || table.allows(target))
     }
 
     /// Judges a target and lends the evidence. Allocates nothing, but for a target of more than 2,730 bytes that has to be
@@ -119,7 +121,7 @@ impl RuleSet {
         with_target(target, self.0.dialect, |target| self.evidence_for(target))
     }
 
-    fn evidence_for(&self, target: &[u8]) -> Evidence<'_> {
+    fn evidence_for(&self, target: Target<'_>) -> Evidence<'_> {
         if self.is_robots_txt(target) {
             return Evidence::RobotsTxt;
         }
@@ -129,8 +131,8 @@ impl RuleSet {
 
     /// `/robots.txt`, with or without a query, in the standard dialect (RFC 9309 §2.2.2; that a query changes nothing is
     /// comity's choice).
-    fn is_robots_txt(&self, target: &[u8]) -> bool {
-        let rest = target.strip_prefix(b"/robots.txt");
+    fn is_robots_txt(&self, target: Target<'_>) -> bool {
+        let rest = target.bytes().strip_prefix(b"/robots.txt");
         self.0.dialect == Dialect::Standard && matches!(rest, Some([] | [b'?', ..]))
     }
 

@@ -3,59 +3,68 @@
 //! Of each star rule one *sign* is kept that every match has: a pair of neighbours in its tail, or a byte. A sieve is the set
 //! of the pairs of a target.
 
+use crate::bytes::find;
+
 /// Signs of this bit are pairs, hashed to seven bits; others are the byte itself.
 pub(crate) const PAIR: u8 = 0x80;
 
 /// The sign of a rule that has none: its tail is stars alone.
 const NO_SIGN: u8 = 0;
 
-/// The pairs of a target.
+/// The pairs of a target, by their hash: a byte each, because a bit is dearer to set.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sieve {
-    low: u64,
-    high: u64,
-}
+pub(crate) struct Sieve([bool; PAIR as usize]);
 
 impl Sieve {
-    /// Every pair of a target. Cost: a few operations for each byte.
-    pub(crate) fn of(target: &[u8]) -> Self {
-        let (mut low, mut high) = (0_u64, 0_u64);
+    /// That of no target.
+    pub(crate) const EMPTY: Self = Self([false; PAIR as usize]);
+
+    /// Adds every pair of a target. Cost: a few operations for each byte.
+    pub(crate) fn fill(&mut self, target: &[u8]) {
         for (a, b) in target.iter().zip(target.iter().skip(1)) {
-            let pair = hash(*a, *b);
-            let bit = 1 << (pair & 63);
-            // All ones for the upper half: no branch that could be guessed wrongly.
-            let upper = 0_u64.wrapping_sub(u64::from(pair >> 6));
-            low |= bit & !upper;
-            high |= bit & upper;
+            if let Some(place) = self.0.get_mut(usize::from(hash(*a, *b))) {
+                *place = true;
+            }
         }
-        Self { low, high }
     }
 
     /// Whether the target, of which this is the sieve, may hold what the sign stands for.
     pub(crate) fn may_hold(&self, sign: u8, target: &[u8]) -> bool {
         if sign & PAIR == 0 {
-            return sign == NO_SIGN || memchr::memchr(sign, target).is_some();
+            return sign == NO_SIGN || find(sign, target).is_some();
         }
-        let word = if sign & 64 == 0 { self.low } else { self.high };
-        word >> (sign & 63) & 1 == 1
+        self.may_hold_pair(sign)
+    }
+
+    /// The same for a sign that is a pair.
+    #[inline]
+    pub(crate) fn may_hold_pair(&self, sign: u8) -> bool {
+        self.0.get(usize::from(sign & !PAIR)).is_some_and(|held| *held)
+    }
+
+    /// Whether it may hold the pair behind the star that a tail starts with.
+    #[inline]
+    pub(crate) fn may_go_on(&self, tail: &[u8]) -> bool {
+        match tail {
+            [_, a, b, ..] if *a != b'*' && *b != b'*' => self.may_hold_pair(hash(*a, *b)),
+            _ => true,
+        }
     }
 }
 
 /// The sign of a tail: its rarest pair, or, when it has none, its rarest byte. A tail is part of a normal form: ASCII.
 pub(crate) fn sign(tail: &[u8]) -> u8 {
-    let (mut sign, mut least) = (NO_SIGN, NEVER.1);
+    // How common it is, above the sign itself: so there is no branch that could be guessed wrongly.
+    let mut best = u16::from(NEVER.1) << 8 | u16::from(NO_SIGN);
     let mut before = NEVER;
     for byte in tail.iter().copied() {
         let own = commonness(byte);
-        let pair = own.saturating_add(before.1);
-        if pair < least {
-            (sign, least) = (PAIR | hash(before.0, byte), pair);
-        } else if own.saturating_add(ALONE) < least {
-            (sign, least) = (byte, own + ALONE);
-        }
+        let pair = u16::from(own + before.1) << 8 | u16::from(PAIR | hash(before.0, byte));
+        let alone = u16::from(own + ALONE) << 8 | u16::from(byte);
+        best = best.min(pair).min(alone);
         before = (byte, own);
     }
-    sign
+    best as u8
 }
 
 /// No byte, and more common than any.
@@ -66,7 +75,7 @@ const ALONE: u8 = 20;
 
 /// Seven bits of a pair.
 const fn hash(a: u8, b: u8) -> u8 {
-    (a.wrapping_mul(37) ^ b) & 0x7F
+    (a.wrapping_mul(37) ^ b) & !PAIR
 }
 
 /// How common a byte is in paths and queries: 0 to 6, and [`NEVER`] for what is no byte of a target.
@@ -97,10 +106,16 @@ const COMMONNESS: [u8; 256] = {
 mod tests {
     use super::*;
 
+    fn sieve(target: &[u8]) -> Sieve {
+        let mut sieve = Sieve::EMPTY;
+        sieve.fill(target);
+        sieve
+    }
+
     #[test]
     fn a_target_holds_the_signs_of_its_parts() {
         let target = b"/Shop/item-42.html?color=red&sort=price%2C\xFF$z";
-        let sieve = Sieve::of(target);
+        let sieve = sieve(target);
         for start in 0..target.len() {
             for end in start..=target.len() {
                 let part = &target[start..end];
@@ -113,7 +128,7 @@ mod tests {
     #[test]
     fn most_others_are_turned_down() {
         let target = b"/news/2026/11/page.html";
-        let sieve = Sieve::of(target);
+        let sieve = sieve(target);
         let tails = ["*?", "*.pdf", "*sessionid=", "*/print/", "*&", "*Mail", "*~", "*qq"];
         let held = tails.iter().filter(|tail| sieve.may_hold(sign(tail.as_bytes()), target)).count();
         assert!(held <= 3, "{held}");

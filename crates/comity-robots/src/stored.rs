@@ -1,6 +1,6 @@
 //! A rule set as bytes, for caches that outlive a process.
 //!
-//! Version 1: `CRS`, the version, the parts of the set, and a check sum (FNV-1a, 64 bits, of all before). Numbers are LEB128;
+//! Version 2: `CRS`, the version, the parts of the set, and a check sum (FNV-1a, 64 bits, of all before). Numbers are LEB128;
 //! texts and lists have their length in front. The rules stand as they do in memory. Another version is refused: a cache asks
 //! the site again.
 
@@ -21,7 +21,7 @@ use crate::table::Table;
 use crate::{Dialect, MAX_BYTES, Note, RequestRate, RuleSet, Selected, Signal, VisitTime, varint};
 
 const MAGIC: [u8; 3] = *b"CRS";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Bytes of a stored rule set that are looked at: far more than a file of [`MAX_BYTES`] can make of itself (a rule at most
 /// three bytes for one, twice, and once as written, for both passes).
@@ -239,11 +239,12 @@ impl<'a> Input<'a> {
         // Every rule takes four bytes at least, which also bounds what is unpacked.
         let possible = (count as usize) <= MAX_RULES.min(bytes.len() / 4);
         let table = Table { count, wide, bytes: possible.then_some(bytes)?.into() };
-        let rules: Vec<_> = table.rules().collect();
-        let usual = |pattern: &[u8]| pattern.is_ascii() && pattern.len() <= usize::from(u16::MAX);
-        let usual = rules.iter().all(|rule| usual(&rule.pattern) && matches!(rule.pattern.first(), Some(b'/' | b'*')));
-        (usual && Table::pack(&rules) == table).then_some(())?;
-        drop(rules);
+        let mut drafts = table.unpack()?;
+        let usual =
+            |pattern: &[u8]| matches!(pattern, [b'/' | b'*', ..]) && pattern.is_ascii() && !pattern.contains(&0);
+        let usual = drafts.list().iter().all(|draft| usual(drafts.pattern(draft)));
+        (usual && Table::pack(&mut drafts) == table).then_some(())?;
+        drop(drafts);
         Some(table)
     }
 

@@ -59,7 +59,7 @@ impl<'a> Place<'a> {
     }
 
     fn key_column(&self) -> u32 {
-        column(self.robots.text(), self.record.key as usize)
+        column(self.robots.text(), self.record.key())
     }
 
     fn value_column(&self) -> u32 {

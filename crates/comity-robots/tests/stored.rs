@@ -43,7 +43,7 @@ fn what_is_no_set_is_refused() {
     let bytes = RuleSet::parse(FILE, &["FooBot"], Dialect::Standard).to_bytes();
     assert_eq!(RuleSet::from_bytes(b""), Err(StoredError::Foreign));
     assert_eq!(RuleSet::from_bytes(b"CRS"), Err(StoredError::Foreign));
-    assert_eq!(RuleSet::from_bytes(b"CRS\x02"), Err(StoredError::Version { found: 2 }));
+    assert_eq!(RuleSet::from_bytes(b"CRS\x01"), Err(StoredError::Version { found: 1 }));
     let long = [&bytes[..], &vec![0; comity_robots::MAX_STORED_BYTES]].concat();
     assert_eq!(RuleSet::from_bytes(&long), Err(StoredError::TooLong));
     for length in 4..bytes.len() {
@@ -90,7 +90,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_set_or_none(body in prop::collection::vec(any::<u8>(), 0..200)) {
-        let bytes = summed([&b"CRS\x01"[..], &body].concat());
+        let bytes = summed([&b"CRS\x02"[..], &body].concat());
         if let Ok(set) = RuleSet::from_bytes(&bytes) {
             prop_assert_eq!(set.to_bytes(), bytes);
         }

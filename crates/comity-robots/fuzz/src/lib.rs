@@ -156,7 +156,7 @@ fn printed(robots: &Robots) -> Vec<u8> {
 /// Any bytes are a stored set in its only form, or are refused; a set that was parsed comes back.
 pub fn stored(bytes: &[u8]) {
     // The bytes as they are, and with the head and the check sum that let them through.
-    let head = [&b"CRS\x01"[..], bytes].concat();
+    let head = [&b"CRS\x02"[..], bytes].concat();
     for stored in [bytes.to_vec(), summed(bytes.to_vec()), summed(head)] {
         if let Ok(set) = RuleSet::from_bytes(&stored) {
             assert_eq!(set.to_bytes(), stored);

@@ -1,0 +1,205 @@
+//! Rules on their way into a table.
+
+use alloc::vec::Vec;
+
+use crate::bytes::find;
+use crate::order::Item;
+use crate::table::{ALLOW, ANCHORED, INDEX_HTML, LINE_WIDTH, RAW, STAR};
+use crate::verdict::{RuleKind, RuleVia};
+
+/// Rules, by places in the text that they were read from or, where they are compared in another form, in a text of their own.
+#[derive(Debug)]
+pub(crate) struct Drafts<'a> {
+    text: &'a [u8],
+    own: Vec<u8>,
+    list: Vec<Draft>,
+    /// The same, as they are sorted.
+    items: Vec<Item>,
+    /// [`Draft::room`] of all.
+    room: usize,
+}
+
+/// A rule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draft {
+    /// Where its pattern starts, in the form in which it is compared.
+    at: u32,
+    raw_at: u32,
+    pub(crate) line: u32,
+    /// Length of the pattern, the final `$` counted.
+    length: u16,
+    /// Length of all before its first star and a final `$`.
+    literal: u16,
+    /// Length of the pattern as written, when that differs; else zero.
+    raw_length: u16,
+    /// Those of a record, but for the width of the line; and [`OWN`].
+    flags: u8,
+}
+
+/// The pattern stands in the text of the drafts' own. It takes the place of a flag of a record.
+const OWN: u8 = LINE_WIDTH;
+
+/// A rule, but for its pattern.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written<'a> {
+    /// The pattern as written, a part of the text, when it differs.
+    pub(crate) raw: Option<&'a [u8]>,
+    pub(crate) line: u32,
+    pub(crate) kind: RuleKind,
+    pub(crate) via: RuleVia,
+}
+
+impl Draft {
+    /// A rule that matches nothing.
+    pub(crate) const NONE: Self = Self { at: 0, raw_at: 0, line: 0, length: 0, literal: 0, raw_length: 0, flags: 0 };
+
+    /// Those of a record, but for the width of the line.
+    pub(crate) fn flags(&self) -> u8 {
+        self.flags & !OWN
+    }
+
+    /// Where its pattern starts in its text.
+    pub(crate) fn place(&self) -> usize {
+        self.at as usize
+    }
+
+    /// Length of the pattern.
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.length)
+    }
+
+    /// Length of the literal.
+    pub(crate) fn literal(&self) -> usize {
+        usize::from(self.literal)
+    }
+
+    /// Room that a record takes at most; the same for a rule that comes out of a table. Flags, line; sign and length of the
+    /// literal of a star rule; length of what was written.
+    fn room(&self) -> usize {
+        let star = if self.flags & STAR == 0 { 0 } else { 4 };
+        let raw = if self.flags & RAW == 0 { 0 } else { 3 };
+        5 + star + raw + usize::from(self.length) + usize::from(self.raw_length)
+    }
+}
+
+impl<'a> Drafts<'a> {
+    pub(crate) fn new(text: &'a [u8], count: usize) -> Self {
+        Self { text, own: Vec::new(), list: Vec::with_capacity(count), items: Vec::with_capacity(count), room: 0 }
+    }
+
+    pub(crate) fn list(&self) -> &[Draft] {
+        &self.list
+    }
+
+    /// Room that the records of all rules take at most.
+    pub(crate) fn room(&self) -> usize {
+        self.room
+    }
+
+    pub(crate) fn get(&self, rule: usize) -> &Draft {
+        self.list.get(rule).unwrap_or(&Draft::NONE)
+    }
+
+    /// All rules, to be sorted, once.
+    pub(crate) fn take_items(&mut self) -> Vec<Item> {
+        core::mem::take(&mut self.items)
+    }
+
+    /// The room of a rule is not needed: it repeats another.
+    pub(crate) fn drop_room(&mut self, rule: usize) {
+        self.room -= self.get(rule).room();
+    }
+
+    /// Adds a rule whose pattern stands in the text from `at` on, as it is compared; `star` is the place of its first star in it,
+    /// or its length.
+    #[inline]
+    pub(crate) fn push(&mut self, (at, pattern, star): (u32, &[u8], u16), (line, kind): (u32, RuleKind)) {
+        let anchored = pattern.last() == Some(&b'$');
+        // A line has fewer bytes than 16 bits can count.
+        let length = u16::try_from(pattern.len()).unwrap_or(u16::MAX);
+        let literal = star.min(length - u16::from(anchored));
+        let flags = flags(kind, RuleVia::Pattern, anchored, star < length);
+        self.add(Draft { at, raw_at: 0, line, length, literal, raw_length: 0, flags });
+    }
+
+    /// Adds a rule whose pattern, given in parts, is in no text yet. `None`, and nothing is added, when it is longer than a line
+    /// makes one.
+    pub(crate) fn push_own(&mut self, pattern: &[&[u8]], written: Written<'_>) -> Option<()> {
+        let at = self.own.len();
+        pattern.iter().for_each(|part| self.own.extend_from_slice(part));
+        let draft = self.draft(at, written);
+        if let Some(draft) = draft {
+            self.add(draft);
+        } else {
+            self.own.truncate(at);
+        }
+        draft.map(drop)
+    }
+
+    #[inline]
+    fn add(&mut self, draft: Draft) {
+        self.room += draft.room();
+        let item = Item::of(self.text_of(&draft), &draft, self.list.len());
+        self.items.push(item);
+        self.list.push(draft);
+    }
+
+    fn draft(&self, at: usize, written: Written<'_>) -> Option<Draft> {
+        let pattern = self.own.get(at..)?;
+        let anchored = pattern.last() == Some(&b'$');
+        let length = u16::try_from(pattern.len()).ok()?;
+        let star = find(b'*', pattern).unwrap_or(pattern.len());
+        let literal = u16::try_from(star).ok()?.min(length - u16::from(anchored));
+        let raw = written.raw.unwrap_or_default();
+        let raw_flag = if raw.is_empty() { 0 } else { RAW };
+        Some(Draft {
+            at: u32::try_from(at).ok()?,
+            raw_at: place(self.text, raw),
+            line: written.line,
+            length,
+            literal,
+            raw_length: u16::try_from(raw.len()).ok()?,
+            flags: flags(written.kind, written.via, anchored, star < pattern.len()) | raw_flag | OWN,
+        })
+    }
+
+    /// Keeps the rules of some lines, to be sorted anew.
+    pub(crate) fn retain(&mut self, keep: impl Fn(u32) -> bool) {
+        self.list.retain(|draft| keep(draft.line));
+        self.room = self.list.iter().map(Draft::room).sum();
+        let items = self.list.iter().enumerate().map(|(at, draft)| Item::of(self.text_of(draft), draft, at));
+        self.items = items.collect();
+    }
+
+    /// The text that holds the pattern of a rule.
+    #[inline]
+    pub(crate) fn text_of(&self, draft: &Draft) -> &[u8] {
+        if draft.flags & OWN == 0 { self.text } else { &self.own }
+    }
+
+    /// A pattern as it is compared.
+    pub(crate) fn pattern(&self, draft: &Draft) -> &[u8] {
+        self.text_of(draft).get(draft.place()..draft.place() + draft.len()).unwrap_or_default()
+    }
+
+    /// A pattern as written, when that differs; else nothing.
+    pub(crate) fn raw(&self, draft: &Draft) -> &[u8] {
+        let at = draft.raw_at as usize;
+        self.text.get(at..at + usize::from(draft.raw_length)).unwrap_or_default()
+    }
+}
+
+#[inline]
+fn flags(kind: RuleKind, via: RuleVia, anchored: bool, star: bool) -> u8 {
+    let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+    flag(kind == RuleKind::Allow, ALLOW)
+        | flag(via == RuleVia::IndexHtml, INDEX_HTML)
+        | flag(anchored, ANCHORED)
+        | flag(star, STAR)
+}
+
+/// Where `part`, a slice of `text`, starts in it.
+pub(crate) fn place(text: &[u8], part: &[u8]) -> u32 {
+    let offset = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}
