@@ -118,8 +118,8 @@ impl Fetcher {
 
     /// The addresses that `origin` may be connected at, in the order in which they are tried; at most 16.
     ///
-    /// A literal address, the configured map, or the resolver, whose answers are kept for a minute (refusals for ten
-    /// seconds). Every answer passes the address guard (invariant 11); what it refuses is left out. Families take turns,
+    /// A literal address, the configured map, or the resolver, whose answers are kept as long as they say, a minute at
+    /// least and an hour at most (refusals for ten seconds). Every answer passes the address guard (invariant 11); what it refuses is left out. Families take turns,
     /// and addresses that did not take a connection within the last minute come last.
     ///
     /// # Errors

@@ -47,7 +47,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `net`, `system`, `clock` | [`Net`], [`SystemNet`], [`SystemClock`]: the world, passed in |
+//! | `net`, `system`, `dns`, `clock` | [`Net`], [`SystemNet`], [`SystemClock`]: the world, passed in |
 //! | `guard`, `names`, `dead` | [`AddressGuard`] and [`Fetcher::candidates`]: where a site may be asked |
 //! | `fetcher`, `visit`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
 //! | `connect`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
@@ -61,6 +61,7 @@ mod config;
 mod connect;
 mod dead;
 mod deadline;
+mod dns;
 mod fault;
 mod fetcher;
 mod guard;
@@ -83,6 +84,6 @@ pub use config::{ConfigError, FetchConfig, Limits};
 pub use fetcher::{Fetched, Fetcher, Method, Request};
 pub use guard::AddressGuard;
 pub use names::Refused;
-pub use net::{BoxFuture, Io, Net, ResolveError};
+pub use net::{BoxFuture, Io, Net, ResolveError, Resolved};
 pub use sink::{Collect, HeadOnly, ResponseHead, Sink, Want};
 pub use system::SystemNet;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use comity_policy::{Clock, Instant, Reason};
 use comity_url::{HostKind, Origin};
 
-use crate::net::{Net, ResolveError};
+use crate::net::{Net, ResolveError, Resolved};
 use crate::{AddressGuard, FetchConfig};
 
 /// Why an origin has no address to connect to.
@@ -27,8 +27,8 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Answers of the resolver, kept for a short while. getaddrinfo tells no lifetimes, so these are our choice: long
-/// enough that robots.txt and the first page share one look-up, short enough to follow a move.
+/// Answers of the resolver, kept as long as they say, within bounds of ours: long enough that robots.txt and the first
+/// page share one look-up, short enough to follow a move, whatever a zone claims.
 #[derive(Debug, Default)]
 pub(crate) struct NameCache {
     entries: Mutex<BTreeMap<String, Entry>>,
@@ -40,7 +40,10 @@ struct Entry {
     answer: Result<Vec<IpAddr>, ResolveError>,
 }
 
-const POSITIVE: Duration = Duration::from_secs(60);
+/// The least life of an answer, and that of one that tells none (our choice).
+const LEAST: Duration = Duration::from_secs(60);
+/// The longest life of an answer (our choice).
+const LONGEST: Duration = Duration::from_secs(3600);
 const NEGATIVE: Duration = Duration::from_secs(10);
 /// A resolver that fails for now is asked again soon: only a burst of questions is kept from it.
 const PASSING: Duration = Duration::from_secs(1);
@@ -54,9 +57,9 @@ impl NameCache {
         entries.get(host).filter(|entry| entry.until > now).map(|entry| entry.answer.clone())
     }
 
-    fn keep(&self, host: &str, answer: &Result<Vec<IpAddr>, ResolveError>, now: Instant) {
+    fn keep(&self, host: &str, answer: &Result<Resolved, ResolveError>, now: Instant) {
         let life = match answer {
-            Ok(_) => POSITIVE,
+            Ok(found) => found.life.map_or(LEAST, |life| life.clamp(LEAST, LONGEST)),
             Err(ResolveError::Temporary(_) | ResolveError::Timeout) => PASSING,
             Err(_) => NEGATIVE,
         };
@@ -71,7 +74,8 @@ impl NameCache {
             let median = ends.get(ends.len() / 2).copied().unwrap_or(now);
             entries.retain(|_, entry| entry.until > median);
         }
-        entries.insert(host.to_owned(), Entry { until: now.after(life), answer: answer.clone() });
+        let answer = answer.as_ref().map(|found| found.addresses.clone()).map_err(Clone::clone);
+        entries.insert(host.to_owned(), Entry { until: now.after(life), answer });
     }
 }
 
@@ -105,12 +109,12 @@ async fn resolve(
         return answer;
     }
     let answer = tokio::time::timeout(patience, net.resolve(name)).await.unwrap_or(Err(ResolveError::Timeout));
-    let answer = answer.map(|mut addresses| {
-        addresses.truncate(MOST_ADDRESSES);
-        addresses
+    let answer = answer.map(|mut found| {
+        found.addresses.truncate(MOST_ADDRESSES);
+        found
     });
     cache.keep(name, &answer, clock.now());
-    answer
+    answer.map(|found| found.addresses)
 }
 
 /// All answers pass the guard; what it refuses is left out, and nothing left is a refusal.
@@ -178,14 +182,22 @@ mod tests {
         let cache = NameCache::default();
         let now = Instant::from_micros(1);
         for n in 0..3 * MOST_ENTRIES {
-            cache.keep(&format!("{n}.test"), &Ok(vec![]), now.after(Duration::from_micros(n as u64)));
+            cache.keep(&format!("{n}.test"), &Ok(Resolved::default()), now.after(Duration::from_micros(n as u64)));
             assert!(cache.entries.lock().unwrap().len() <= MOST_ENTRIES);
         }
-        cache.keep("good.test", &Ok(vec![]), now);
+        let cache = NameCache::default();
+        let living = |seconds| Ok(Resolved { addresses: vec![], life: Some(Duration::from_secs(seconds)) });
+        cache.keep("good.test", &Ok(Resolved::default()), now);
+        cache.keep("zero.test", &living(0), now);
+        cache.keep("known.test", &living(300), now);
+        cache.keep("decade.test", &living(315_360_000), now);
         cache.keep("bad.test", &Err(ResolveError::NoSuchName), now);
         cache.keep("slow.test", &Err(ResolveError::Timeout), now);
         let found = |host, after| cache.find(host, now.after(Duration::from_secs(after))).is_some();
         assert!(found("good.test", 59) && !found("good.test", 60));
+        assert!(found("zero.test", 59) && !found("zero.test", 60));
+        assert!(found("known.test", 299) && !found("known.test", 300));
+        assert!(found("decade.test", 3599) && !found("decade.test", 3600));
         assert!(found("bad.test", 9) && !found("bad.test", 10));
         assert!(found("slow.test", 0) && !found("slow.test", 1));
     }

@@ -3,6 +3,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -20,10 +21,25 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 /// caller, which drops the future when it has waited long enough.
 pub trait Net: Send + Sync + fmt::Debug {
     /// Every address of `host`, a lower-case name without brackets, port or trailing dot, in the order of preference.
-    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>>;
+    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>>;
 
     /// A plain byte stream to exactly `addr`.
     fn connect(&self, addr: SocketAddr) -> BoxFuture<'static, io::Result<Box<dyn Io>>>;
+}
+
+/// What a name stands for, and for how long.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolved {
+    /// In the order of preference.
+    pub addresses: Vec<IpAddr>,
+    /// The shortest life among the records (RFC 2181 §5.2), as received; `None` when the source tells none.
+    pub life: Option<Duration>,
+}
+
+impl From<Vec<IpAddr>> for Resolved {
+    fn from(addresses: Vec<IpAddr>) -> Self {
+        Self { addresses, life: None }
+    }
 }
 
 /// Why a name gave no address.

@@ -1,29 +1,43 @@
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::net::{BoxFuture, Io, Net, ResolveError};
+use crate::dns::Dns;
+use crate::net::{BoxFuture, Io, Net, ResolveError, Resolved};
 
-/// The machine's own network: `getaddrinfo` and TCP.
+/// The machine's own network: DNS and TCP.
 ///
-/// At most [`SystemNet::LOOKUPS`] look-ups run at once, also those whose asker has given up, since a blocking
-/// look-up cannot be stopped. Clones share this bound.
+/// Names are looked up in the hosts file, then asked of the name servers that the system names (`/etc/resolv.conf`,
+/// read at the first look-up), A and AAAA at once, each name as it stands: search domains are not tried. At most
+/// [`SystemNet::LOOKUPS`] look-ups run at once, the others wait. Each ends after two tries of 3 s. A name server has
+/// up to two tasks of the runtime, one for each socket in use; they sleep until an answer comes. Clones share all this.
 #[derive(Clone, Debug)]
 pub struct SystemNet {
+    dns: Arc<Dns>,
     lookups: Arc<Semaphore>,
 }
 
 impl SystemNet {
-    /// Look-ups that run at once (our choice: each holds a thread).
-    pub const LOOKUPS: usize = 32;
+    /// Look-ups that run at once (our choice: each may hold two sockets).
+    pub const LOOKUPS: usize = 64;
 
-    /// A network with its own bound on look-ups.
+    /// The machine's network, with its own bound on look-ups.
     #[must_use]
     pub fn new() -> Self {
-        Self { lookups: Arc::new(Semaphore::new(Self::LOOKUPS)) }
+        Self::over(Dns::default())
+    }
+
+    /// Asks these name servers, over UDP and TCP, and neither those of the machine nor its hosts file.
+    #[must_use]
+    pub fn asking(servers: &[SocketAddr]) -> Self {
+        Self::over(Dns::asking(servers))
+    }
+
+    fn over(dns: Dns) -> Self {
+        Self { dns: Arc::new(dns), lookups: Arc::new(Semaphore::new(Self::LOOKUPS)) }
     }
 }
 
@@ -34,20 +48,14 @@ impl Default for SystemNet {
 }
 
 impl Net for SystemNet {
-    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>> {
+    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>> {
         Box::pin(async move {
             if never_exists(host) {
                 return Err(ResolveError::NoSuchName);
             }
-            let temporary = |cause: &dyn std::fmt::Display| ResolveError::Temporary(cause.to_string());
-            let place = Arc::clone(&self.lookups).acquire_owned().await.map_err(|closed| temporary(&closed))?;
-            let name = host.to_owned();
-            let look_up = tokio::task::spawn_blocking(move || {
-                let _place = place;
-                (name.as_str(), 0).to_socket_addrs().map(|found| found.map(|addr| addr.ip()).collect::<Vec<_>>())
-            });
-            let answer = look_up.await.map_err(|stopped| temporary(&stopped))?;
-            answer.map_err(|error| lookup_error(host, &error))
+            let closed = |error: tokio::sync::AcquireError| ResolveError::Temporary(error.to_string());
+            let _place = self.lookups.acquire().await.map_err(closed)?;
+            self.dns.look_up(host).await.map_err(|error| final_if_reserved(host, error))
         })
     }
 
@@ -75,52 +83,26 @@ fn has_top_label(host: &str, labels: &[&str]) -> bool {
     labels.iter().any(|label| label.eq_ignore_ascii_case(top))
 }
 
-/// Tells the errors of `getaddrinfo` apart. std keeps its code only as the text of `gai_strerror`; what is not known
-/// here counts as temporary, so that no site is given up by mistake.
-fn lookup_error(host: &str, error: &io::Error) -> ResolveError {
-    const NO_NAME: [&str; 4] = [
-        "Name or service not known",      // glibc EAI_NONAME
-        "nodename nor servname provided", // Apple and BSD EAI_NONAME
-        "Name does not resolve",          // musl EAI_NONAME
-        "No such host is known",          // Windows WSAHOST_NOT_FOUND
-    ];
-    const NO_ADDRESS: [&str; 2] = ["No address associated with", "Name has no usable address"]; // EAI_NODATA
-    let text = error.to_string();
-    if NO_NAME.iter().any(|known| text.contains(known)) {
-        ResolveError::NoSuchName
-    } else if NO_ADDRESS.iter().any(|known| text.contains(known)) {
-        ResolveError::NoAddress
-    } else if is_reserved(host) {
-        // Without a resolver in reach the answer is "try again"; for these names no later answer can differ.
-        ResolveError::NoSuchName
-    } else {
-        ResolveError::Temporary(text)
+/// Without a resolver in reach the answer is "not now"; for reserved names no later answer can differ.
+fn final_if_reserved(host: &str, error: ResolveError) -> ResolveError {
+    match error {
+        ResolveError::Temporary(_) | ResolveError::Timeout if is_reserved(host) => ResolveError::NoSuchName,
+        other => other,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::IpAddr;
 
     #[test]
-    fn errors_of_getaddrinfo_are_told_apart() {
-        let temporary = |text: &str| ResolveError::Temporary(text.to_owned());
-        let again = "failed to lookup address information: Temporary failure in name resolution";
-        let rows = [
-            ("a.com", "failed to lookup address information: Name or service not known", ResolveError::NoSuchName),
-            (
-                "a.com",
-                "failed to lookup address information: No address associated with hostname",
-                ResolveError::NoAddress,
-            ),
-            ("a.com", again, temporary(again)),
-            ("a.com", "something new", temporary("something new")),
-            ("a.test", again, ResolveError::NoSuchName),
-            ("test.com", again, temporary(again)),
-        ];
-        for (host, text, expected) in rows {
-            assert_eq!(lookup_error(host, &io::Error::other(text)), expected, "{host}: {text}");
+    fn reserved_names_are_not_waited_for() {
+        for passing in [ResolveError::Timeout, ResolveError::Temporary("x".into())] {
+            assert_eq!(final_if_reserved("a.test", passing.clone()), ResolveError::NoSuchName);
+            assert_eq!(final_if_reserved("test.com", passing.clone()), passing);
         }
+        assert_eq!(final_if_reserved("a.test", ResolveError::NoAddress), ResolveError::NoAddress);
     }
 
     #[tokio::test]
@@ -133,7 +115,7 @@ mod tests {
 
     #[tokio::test]
     async fn loopback_names_resolve_and_connect() {
-        let addresses = SystemNet::new().resolve("localhost").await.unwrap();
+        let addresses = SystemNet::new().resolve("localhost").await.unwrap().addresses;
         assert!(addresses.iter().all(IpAddr::is_loopback) && !addresses.is_empty(), "{addresses:?}");
         let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = server.local_addr().unwrap();

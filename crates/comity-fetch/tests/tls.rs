@@ -7,7 +7,7 @@ mod support;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use comity_fetch::{BoxFuture, ConfigError, FetchConfig, Fetcher, Io, Net, ResolveError, SystemClock};
+use comity_fetch::{BoxFuture, ConfigError, FetchConfig, Fetcher, Io, Net, ResolveError, Resolved, SystemClock};
 use comity_policy::{Protocol, Reason};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
@@ -37,8 +37,8 @@ enum Ending {
 }
 
 impl Net for Site {
-    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, Result<Vec<std::net::IpAddr>, ResolveError>> {
-        Box::pin(async { Ok(vec!["10.0.0.1".parse().unwrap()]) })
+    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>> {
+        Box::pin(async { Ok(vec!["10.0.0.1".parse().unwrap()].into()) })
     }
 
     fn connect(&self, _addr: std::net::SocketAddr) -> BoxFuture<'static, std::io::Result<Box<dyn Io>>> {

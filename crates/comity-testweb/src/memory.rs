@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use comity_fetch::{BoxFuture, Io, Net, ResolveError};
+use comity_fetch::{BoxFuture, Io, Net, ResolveError, Resolved};
 use comity_policy::WallTime;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 use tokio::sync::Semaphore;
@@ -132,8 +132,8 @@ impl MemoryNet {
 }
 
 impl Net for MemoryNet {
-    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>> {
-        let found = self.look_up(host);
+    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>> {
+        let found = self.look_up(host).map(Resolved::from);
         Box::pin(async move { found })
     }
 

@@ -8,7 +8,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use comity_fetch::{BoxFuture, Collect, FetchConfig, Fetched, Fetcher, Io, Net, Request, ResolveError, SystemClock};
+use comity_fetch::{
+    BoxFuture, Collect, FetchConfig, Fetched, Fetcher, Io, Net, Request, ResolveError, Resolved, SystemClock,
+};
 use comity_policy::{
     Clock, Instant, Judgement, OptOuts, Outcome, Pacer, Permit, Politeness, Reason, RobotsChain, RobotsEvent,
     RobotsLife, SeededRandom, Terms, WallTime, judge,
@@ -111,14 +113,14 @@ impl std::fmt::Debug for ScriptNet {
 }
 
 impl Net for ScriptNet {
-    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>> {
+    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>> {
         self.log.asked.lock().unwrap().push(host.to_owned());
         let answer = self.names.get(host).cloned().unwrap_or(Err(ResolveError::NoSuchName));
         Box::pin(async move {
             match answer {
                 // Stands for a resolver that never answers.
                 Err(ResolveError::Timeout) => std::future::pending().await,
-                answer => answer,
+                answer => answer.map(Into::into),
             }
         })
     }

@@ -48,7 +48,7 @@ impl Client {
     }
 
     pub async fn try_memory(net: &MemoryNet, origin: &str) -> Option<Self> {
-        let address = *net.resolve(host(origin)).await.ok()?.first()?;
+        let address = *net.resolve(host(origin)).await.ok()?.addresses.first()?;
         let io = net.connect(SocketAddr::new(address, 80)).await.ok()?;
         Some(Self { io, agent: Some(AGENT.to_owned()) })
     }
