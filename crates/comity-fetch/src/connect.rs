@@ -11,6 +11,7 @@ use crate::fault::Fault;
 use crate::fetcher::House;
 use crate::link::Link;
 use crate::net::Io;
+use crate::race::{Race, STAGGER};
 use crate::tap::Books;
 use crate::tls;
 
@@ -75,34 +76,94 @@ impl<'a> Connecting<'a> {
         None
     }
 
-    /// A new connection to the first candidate that has a turn and takes it. What is left of the budget is shared
-    /// evenly among those still to be tried, so that one dead address cannot spend it all (RFC 8305 §5 in sequence).
+    /// A new connection to the first candidate that has a turn and takes it.
     async fn connect(
         &self,
         exchange: &mut Exchange,
         origin: &Origin,
         candidates: &[SocketAddr],
     ) -> Result<Link, Fault> {
-        let (mut busy, mut last) = (None, None);
-        for (index, &peer) in candidates.iter().enumerate() {
-            let now = self.house.clock.now();
-            if let Err(ready) = exchange.charge(peer, now) {
-                busy.get_or_insert_with(|| no_turn(peer, ready.at.since(now)));
-                continue;
+        let (peer, io) = self.dial(exchange, candidates).await?;
+        self.speak(origin, peer, io).await
+    }
+
+    /// A plain stream to one of the candidates (RFC 8305): they are tried in order, each a moment after the one before
+    /// or when that failed, and the first that connects is used. Its address is charged, the others' charge is lifted.
+    pub(crate) async fn dial(
+        &self,
+        exchange: &mut Exchange,
+        candidates: &[SocketAddr],
+    ) -> Result<(SocketAddr, Box<dyn Io>), Fault> {
+        let mut race = Race::new(&*self.house.net);
+        let mut misses = Misses::default();
+        let run = self.run(exchange, candidates, &mut race, &mut misses);
+        let ended = self.deadline.bound(&*self.house.clock, run).await;
+        let now = self.house.clock.now();
+        // Whoever is still at it had its start before the winner, or all the time there was: it comes last for a while.
+        race.peers().for_each(|peer| self.house.dead.note(peer, now));
+        match ended {
+            Ok(Some((peer, io))) => {
+                self.house.dead.forget(peer);
+                Ok((peer, io))
             }
-            let share = self.deadline.share(now, candidates.len() - index);
-            match tokio::time::timeout(share, self.house.net.connect(peer)).await {
-                Ok(Ok(io)) => {
-                    self.house.dead.forget(peer);
-                    return self.speak(origin, peer, io).await;
-                }
-                Ok(Err(error)) => last = Some(refused(peer, &error)),
-                Err(_elapsed) => last = Some(timed_out(peer)),
+            Ok(None) => Err(misses.fault()),
+            Err(reason) => {
+                misses.last = Some(Fault::new(reason, "no address took a connection in time"));
+                Err(misses.fault())
             }
-            self.house.dead.note(peer, self.house.clock.now());
         }
-        // While one address was not tried, the site has not failed: the request goes back for its turn there.
-        Err(busy.or(last).unwrap_or_else(|| Fault::new(Reason::AddressNone, "the permit names no address")))
+    }
+
+    /// Runs the race; `None` when every candidate was busy or failed.
+    async fn run(
+        &self,
+        exchange: &mut Exchange,
+        candidates: &[SocketAddr],
+        race: &mut Race<'_>,
+        misses: &mut Misses,
+    ) -> Option<(SocketAddr, Box<dyn Io>)> {
+        let mut left = candidates.iter().copied();
+        loop {
+            if let Some(peer) = self.next_with_turn(exchange, &mut left, misses) {
+                race.begin(peer);
+            }
+            if race.is_empty() {
+                return None;
+            }
+            let ended = match left.len() {
+                0 => Some(race.next().await),
+                _ => tokio::time::timeout(STAGGER, race.next()).await.ok(),
+            };
+            match ended {
+                None => {}
+                Some((peer, Ok(io))) => match exchange.charge(peer, self.house.clock.now()) {
+                    Ok(()) => return Some((peer, io)),
+                    // Its turn went to somebody else while a later address was charged.
+                    Err(ready) => misses.is_busy(peer, ready.at.since(self.house.clock.now())),
+                },
+                Some((peer, Err(error))) => {
+                    misses.last = Some(refused(peer, &error));
+                    self.house.dead.note(peer, self.house.clock.now());
+                }
+            }
+        }
+    }
+
+    /// The next candidate whose address has a turn; it is charged. Without a turn an address is left in peace.
+    fn next_with_turn(
+        &self,
+        exchange: &mut Exchange,
+        left: &mut impl Iterator<Item = SocketAddr>,
+        misses: &mut Misses,
+    ) -> Option<SocketAddr> {
+        let now = self.house.clock.now();
+        left.find(|&peer| match exchange.charge(peer, now) {
+            Ok(()) => true,
+            Err(ready) => {
+                misses.is_busy(peer, ready.at.since(now));
+                false
+            }
+        })
     }
 
     /// TLS where the origin wants it, then HTTP.
@@ -134,17 +195,31 @@ impl<'a> Connecting<'a> {
     }
 }
 
+/// Why the candidates so far were not used.
+#[derive(Debug, Default)]
+struct Misses {
+    busy: Option<Fault>,
+    last: Option<Fault>,
+}
+
+impl Misses {
+    fn is_busy(&mut self, peer: SocketAddr, wait: Duration) {
+        self.busy.get_or_insert_with(|| no_turn(peer, wait));
+    }
+
+    /// While one address was not tried, the site has not failed: the request goes back for its turn there.
+    fn fault(self) -> Fault {
+        self.busy.or(self.last).unwrap_or_else(|| Fault::new(Reason::AddressNone, "the permit names no address"))
+    }
+}
+
 fn no_turn(peer: SocketAddr, wait: Duration) -> Fault {
     Fault::new(Reason::RateAddress, format!("{peer} has no turn for {} ms", wait.as_millis()))
 }
 
 fn refused(peer: SocketAddr, error: &io::Error) -> Fault {
     if error.kind() == io::ErrorKind::TimedOut {
-        return timed_out(peer);
+        return Fault::new(Reason::FetchTimeoutConnect, format!("{peer}: connecting took too long"));
     }
     Fault::new(Reason::FetchRefused, format!("{peer}: {error}"))
-}
-
-fn timed_out(peer: SocketAddr) -> Fault {
-    Fault::new(Reason::FetchTimeoutConnect, format!("{peer}: connecting took too long"))
 }

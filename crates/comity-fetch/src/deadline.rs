@@ -20,11 +20,6 @@ impl Deadline {
         if other.at < self.at { other } else { self }
     }
 
-    /// What is left of it at `now`, divided among `parts` attempts.
-    pub(crate) fn share(self, now: Instant, parts: usize) -> Duration {
-        self.at.since(now) / u32::try_from(parts.max(1)).unwrap_or(u32::MAX)
-    }
-
     /// Waits for `work` until the deadline; `work` is polled at least once.
     pub(crate) async fn bound<T>(self, clock: &dyn Clock, work: impl Future<Output = T>) -> Result<T, Reason> {
         tokio::time::timeout(self.at.since(clock.now()), work).await.map_err(|_elapsed| self.reason)

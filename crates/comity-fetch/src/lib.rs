@@ -50,7 +50,7 @@
 //! | `net`, `system`, `dns`, `clock` | [`Net`], [`SystemNet`], [`SystemClock`]: the world, passed in |
 //! | `guard`, `names`, `dead` | [`AddressGuard`] and [`Fetcher::candidates`]: where a site may be asked |
 //! | `fetcher`, `visit`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
-//! | `connect`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
+//! | `connect`, `race`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
 //! | `tap`, `head` | exact heads, and the books of the exchange |
 //! | [`signature`] | Web Bot Auth: requests signed with our own key |
 //! | `intake`, `coding`, `sink` | the body: bounded, decoded, handed on to a [`Sink`] |
@@ -71,6 +71,7 @@ mod link;
 mod names;
 mod net;
 mod pool;
+mod race;
 mod request;
 pub mod signature;
 mod sink;

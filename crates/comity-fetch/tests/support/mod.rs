@@ -41,6 +41,8 @@ pub enum Step {
 pub enum Script {
     Refuse,
     Hang,
+    /// Takes a connection after this long.
+    Late(Duration, Vec<Step>),
     Serve(Vec<Step>),
     /// The same through a pipe that holds this many bytes.
     Narrow(usize, Vec<Step>),
@@ -135,6 +137,10 @@ impl Net for ScriptNet {
             match script {
                 Script::Refuse => Err(io::ErrorKind::ConnectionRefused.into()),
                 Script::Hang => std::future::pending().await,
+                Script::Late(wait, steps) => {
+                    tokio::time::sleep(wait).await;
+                    Ok(pipe(64 << 10, steps, received))
+                }
                 Script::Serve(steps) => Ok(pipe(64 << 10, steps, received)),
                 Script::Narrow(room, steps) => Ok(pipe(room, steps, received)),
             }
