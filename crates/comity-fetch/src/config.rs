@@ -54,6 +54,16 @@ impl Default for Limits {
     }
 }
 
+/// Which versions of HTTP are offered to sites over TLS; without TLS it is always HTTP/1.1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Http {
+    /// HTTP/2 where the site speaks it, else HTTP/1.1 (RFC 7301).
+    #[default]
+    Auto,
+    /// HTTP/1.1 alone: for archives that are to hold heads as they were on the wire.
+    Only11,
+}
+
 /// Settings of a [`crate::Fetcher`]: the `[fetch]` section, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchConfig {
@@ -71,6 +81,8 @@ pub struct FetchConfig {
     pub resolve: BTreeMap<String, Vec<IpAddr>>,
     /// PEM files of roots trusted beside those of webpki. Default none.
     pub extra_roots_pem: Vec<Vec<u8>>,
+    /// The versions of HTTP that are spoken over TLS. Default [`Http::Auto`].
+    pub http: Http,
     /// The Accept field. Default `*/*`.
     pub accept: Option<String>,
     /// Idle connections kept per origin. Default 2.
@@ -93,6 +105,7 @@ impl FetchConfig {
             allow_addresses: Vec::new(),
             resolve: BTreeMap::new(),
             extra_roots_pem: Vec::new(),
+            http: Http::Auto,
             accept: None,
             max_idle_per_origin: 2,
             max_idle_total: 256,

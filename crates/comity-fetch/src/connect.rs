@@ -9,7 +9,7 @@ use comity_url::{Origin, Scheme};
 use crate::deadline::Deadline;
 use crate::fault::Fault;
 use crate::fetcher::House;
-use crate::link::Link;
+use crate::link::{Link, Spoken};
 use crate::net::Io;
 use crate::race::{Race, STAGGER};
 use crate::tap::Books;
@@ -168,9 +168,10 @@ impl<'a> Connecting<'a> {
 
     /// TLS where the origin wants it, then HTTP.
     async fn speak(&self, origin: &Origin, peer: SocketAddr, io: Box<dyn Io>) -> Result<Link, Fault> {
-        let (io, tls) = self.secure(origin, peer, io).await?;
+        let (io, spoken, tls) = self.secure(origin, peer, io).await?;
         let books = Arc::new(Books::new(Arc::clone(&self.house.clock)));
-        let opened = Link::open(io, books, (peer, tls), &self.house.config.limits).await;
+        let open = Link::open(io, spoken, books, (peer, tls), &self.house.config.limits);
+        let opened = self.deadline.bound(&*self.house.clock, open).await.map_err(Fault::timed_out)?;
         let mut link = opened.map_err(|error| Fault::before_head(&error))?;
         if link.is_ready().await {
             Ok(link)
@@ -184,14 +185,14 @@ impl<'a> Connecting<'a> {
         origin: &Origin,
         peer: SocketAddr,
         io: Box<dyn Io>,
-    ) -> Result<(Box<dyn Io>, Option<TlsFacts>), Fault> {
+    ) -> Result<(Box<dyn Io>, Spoken, Option<TlsFacts>), Fault> {
         if origin.scheme() == Scheme::Http {
-            return Ok((io, None));
+            return Ok((io, Spoken::Http1, None));
         }
         let handshake = tls::handshake(Arc::clone(&self.house.tls), origin, io);
         let shaken = self.deadline.bound(&*self.house.clock, handshake).await.map_err(Fault::timed_out)?;
-        let (io, facts) = shaken.map_err(|error| Fault::new(Reason::FetchTls, format!("{peer}: {error}")))?;
-        Ok((io, Some(facts)))
+        let (io, spoken, facts) = shaken.map_err(|error| Fault::new(Reason::FetchTls, format!("{peer}: {error}")))?;
+        Ok((io, spoken, Some(facts)))
     }
 }
 

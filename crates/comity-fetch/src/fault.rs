@@ -24,7 +24,7 @@ impl Fault {
     pub(crate) fn before_head(error: &hyper::Error) -> Self {
         let reason = if error.is_parse_too_large() {
             Reason::FetchHeaders
-        } else if error.is_parse() {
+        } else if error.is_parse() || breaks_http2(error) {
             Reason::FetchProtocol
         } else {
             Reason::FetchReset
@@ -36,7 +36,8 @@ impl Fault {
     pub(crate) fn within_body(error: &hyper::Error) -> Self {
         let kind = io_kind(error);
         let framing = matches!(kind, Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput));
-        let reason = if framing || error.is_parse() { Reason::FetchProtocol } else { Reason::FetchReset };
+        let reason =
+            if framing || error.is_parse() || breaks_http2(error) { Reason::FetchProtocol } else { Reason::FetchReset };
         Self::new(reason, chain(error))
     }
 
@@ -49,6 +50,15 @@ impl Fault {
             _ => Truncation::Unspecified,
         }
     }
+}
+
+/// True when the site broke the rules of HTTP/2, or a bound on frames: our side ended it.
+fn breaks_http2(error: &hyper::Error) -> bool {
+    let flaw = |cause: &h2::Error| {
+        let frames = cause.get_io().is_some_and(|error| error.kind() == io::ErrorKind::InvalidData);
+        frames || cause.is_library()
+    };
+    causes(error).filter_map(|cause| cause.downcast_ref::<h2::Error>()).any(flaw)
 }
 
 /// The kind of the first I/O error among the causes.

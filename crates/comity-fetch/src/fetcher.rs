@@ -104,7 +104,7 @@ impl Fetcher {
     pub fn new(net: Arc<dyn Net>, clock: Arc<dyn Clock>, config: FetchConfig) -> Result<Self, ConfigError> {
         config::check(&config)?;
         let house = House {
-            tls: tls::client_config(&config.extra_roots_pem, Arc::clone(&clock))?,
+            tls: tls::client_config(&config, Arc::clone(&clock))?,
             guard: AddressGuard::new(config.allow_addresses.clone()),
             pool: Mutex::new(Pool::new(config.max_idle_per_origin, config.max_idle_total, config.idle_timeout)),
             dead: DeadPeers::default(),

@@ -97,6 +97,31 @@ fn field(line: &[u8]) -> Option<(&str, &[u8])> {
     valid.then(|| (name, value.get(1..).unwrap_or_default().trim_ascii()))
 }
 
+/// An HTTP/2 request as an HTTP/1.1 head (archive reference §3): names in lower case, `:authority` as `host`.
+pub(crate) fn of_request<B>(request: &http::Request<B>) -> Vec<u8> {
+    let target = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let authority = request.uri().authority().map_or("", |authority| authority.as_str());
+    let start = format!("{} {target} HTTP/1.1\r\nhost: {authority}\r\n", request.method());
+    with_fields(start.into_bytes(), request.headers())
+}
+
+/// An HTTP/2 response head as an HTTP/1.1 head, with an empty reason (archive reference §3).
+pub(crate) fn of_response<B>(response: &http::Response<B>) -> Bytes {
+    let start = format!("HTTP/1.1 {} \r\n", response.status().as_str());
+    with_fields(start.into_bytes(), response.headers()).into()
+}
+
+fn with_fields(mut head: Vec<u8>, fields: &http::HeaderMap) -> Vec<u8> {
+    for (name, value) in fields {
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

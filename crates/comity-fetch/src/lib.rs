@@ -51,7 +51,7 @@
 //! | `guard`, `names`, `dead` | [`AddressGuard`] and [`Fetcher::candidates`]: where a site may be asked |
 //! | `fetcher`, `visit`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
 //! | `connect`, `race`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
-//! | `tap`, `head` | exact heads, and the books of the exchange |
+//! | `tap`, `head`, `frames` | heads as they were on the wire, and the books of the exchange |
 //! | [`signature`] | Web Bot Auth: requests signed with our own key |
 //! | `intake`, `coding`, `sink` | the body: bounded, decoded, handed on to a [`Sink`] |
 
@@ -64,12 +64,14 @@ mod deadline;
 mod dns;
 mod fault;
 mod fetcher;
+mod frames;
 mod guard;
 mod head;
 mod intake;
 mod link;
 mod names;
 mod net;
+mod outgoing;
 mod pool;
 mod race;
 mod request;
@@ -81,7 +83,7 @@ mod tls;
 mod visit;
 
 pub use clock::{SystemClock, SystemRandom};
-pub use config::{ConfigError, FetchConfig, Limits};
+pub use config::{ConfigError, FetchConfig, Http, Limits};
 pub use fetcher::{Fetched, Fetcher, Method, Request};
 pub use guard::AddressGuard;
 pub use names::Refused;

@@ -1,16 +1,15 @@
-use bytes::Bytes;
 use comity_policy::{Reason, WallTime};
-use comity_url::CrawlUrl;
+use comity_url::{CrawlUrl, Scheme};
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, FROM, HOST, IF_MODIFIED_SINCE, IF_NONE_MATCH, TE,
     TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use http_body_util::Empty;
 
 use crate::coding::ACCEPTED;
 use crate::fault::Fault;
+use crate::outgoing::Outgoing;
 use crate::{FetchConfig, Method, Request};
 
 const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
@@ -28,8 +27,8 @@ pub(crate) fn build(
     extra: &Request,
     config: &FetchConfig,
     now: WallTime,
-) -> Result<http::Request<Empty<Bytes>>, Fault> {
-    let mut request = http::Request::new(Empty::new());
+) -> Result<http::Request<Outgoing>, Fault> {
+    let mut request = http::Request::new(Outgoing::default());
     *request.method_mut() = match extra.method {
         Method::Get => http::Method::GET,
         Method::Head => http::Method::HEAD,
@@ -101,6 +100,33 @@ fn put(fields: &mut HeaderMap, name: HeaderName, value: Option<&str>) {
     }
 }
 
+/// The same request for HTTP/2: `:path` is the request target, `:authority` stands for Host (RFC 9113 §8.3.1).
+///
+/// # Errors
+/// `url.unsendable` when the HTTP library would alter the target.
+pub(crate) fn for_http2(
+    mut request: http::Request<Outgoing>,
+    url: &CrawlUrl,
+) -> Result<http::Request<Outgoing>, Fault> {
+    let unsendable = |what: &str| Fault::new(Reason::UrlUnsendable, format!("{url}: {what}"));
+    // Taken over one by one: HeaderMap::remove would change the order of the others.
+    let fields = std::mem::take(request.headers_mut());
+    let kept = fields.iter().filter(|(name, _)| *name != HOST);
+    request.headers_mut().extend(kept.map(|(name, value)| (name.clone(), value.clone())));
+    let mut parts = request.uri().clone().into_parts();
+    let scheme = match url.origin().scheme() {
+        Scheme::Http => http::uri::Scheme::HTTP,
+        Scheme::Https => http::uri::Scheme::HTTPS,
+    };
+    parts.scheme = Some(scheme);
+    let authority = http::uri::Authority::try_from(url.origin().authority());
+    parts.authority = Some(authority.map_err(|error| unsendable(&error.to_string()))?);
+    *request.uri_mut() = Uri::from_parts(parts).map_err(|error| unsendable(&error.to_string()))?;
+    *request.version_mut() = http::Version::HTTP_2;
+    let kept = request.uri().path_and_query().is_some_and(|path| path.as_str() == url.request_target());
+    if kept { Ok(request) } else { Err(unsendable("its request target would be altered")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +140,10 @@ mod tests {
             let request = build(&url, &Request::default(), &FetchConfig::new("MyBot/1.0"), NOW).unwrap();
             assert_eq!(request.uri().to_string(), url.request_target());
             assert_eq!(request.headers()["host"], "a.test:8080");
+            let second = for_http2(request, &url).unwrap();
+            assert_eq!(second.uri().path_and_query().unwrap().as_str(), url.request_target());
+            assert_eq!(second.uri().authority().unwrap().as_str(), "a.test:8080");
+            assert!(!second.headers().contains_key("host"));
         }
     }
 

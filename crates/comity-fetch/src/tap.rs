@@ -7,16 +7,21 @@ use bytes::Bytes;
 use comity_policy::{Clock, Exchange, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::frames::{FrameKind, FrameScan};
 use crate::head::{HeadScan, Scanned};
+use crate::link::Spoken;
 use crate::net::Io;
 
 /// A stream that keeps the books of the exchange on it: it tells the pacer of the first written byte *before* it is
-/// written and of the head's last byte the moment it arrived, and records both heads exactly.
+/// written and of the head's last byte the moment it arrived, and records both heads exactly. Of HTTP/2 it counts the
+/// frames, and the heads are those of the HTTP library.
 ///
 /// It sits above TLS, so what it sees is HTTP.
 pub(crate) struct Tap {
     io: Box<dyn Io>,
     books: Arc<Books>,
+    /// In HTTP/2.
+    frames: Option<FrameScan>,
 }
 
 /// The books of one connection. Between exchanges they are closed, and the tap only passes bytes on.
@@ -33,6 +38,10 @@ struct Open {
     exchange: Exchange,
     request_head: Vec<u8>,
     scan: HeadScan,
+    spoken: Spoken,
+    /// Frames that are neither head nor body, and bytes of frames that are head.
+    control_frames: usize,
+    head_bytes: usize,
     most_head_bytes: usize,
     too_large: bool,
     written: Option<Instant>,
@@ -55,18 +64,24 @@ pub(crate) struct Closed {
 
 /// The longest request head that is recorded: a URL's most bytes and our own fields fit.
 const MOST_REQUEST_HEAD: usize = 128 << 10;
+/// Frames of an exchange that are neither head nor body (our choice: a busy server sends some dozens).
+const MOST_CONTROL_FRAMES: usize = 1000;
 
 impl Books {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, open: Mutex::new(None) }
     }
 
-    /// Opens the books for one exchange; whatever was open ends.
-    pub(crate) fn open(&self, exchange: Exchange, most_head_bytes: usize) {
+    /// Opens the books for one exchange; whatever was open ends. `head` is that of an HTTP/2 request, which cannot be
+    /// read from the wire.
+    pub(crate) fn open(&self, exchange: Exchange, head: Option<Vec<u8>>, most_head_bytes: usize) {
         let open = Open {
             exchange,
-            request_head: Vec::new(),
+            spoken: if head.is_some() { Spoken::Http2 } else { Spoken::Http1 },
+            request_head: head.unwrap_or_default(),
             scan: HeadScan::default(),
+            control_frames: 0,
+            head_bytes: 0,
             most_head_bytes,
             too_large: false,
             written: None,
@@ -89,9 +104,10 @@ impl Books {
     /// Closes the books; `None` when they were closed already.
     pub(crate) fn close(&self) -> Option<Closed> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let sent = open.written.is_some();
         Some(Closed {
             exchange: open.exchange,
-            request_head: open.request_head.into(),
+            request_head: if sent { open.request_head.into() } else { Bytes::new() },
             response_head: Bytes::copy_from_slice(open.scan.bytes()),
             written: open.written,
             head: open.head,
@@ -114,6 +130,9 @@ impl Open {
     }
 
     fn on_written(&mut self, bytes: &[u8]) {
+        if self.spoken == Spoken::Http2 {
+            return;
+        }
         let room = MOST_REQUEST_HEAD.saturating_sub(self.request_head.len());
         self.request_head.extend(bytes.iter().take(room));
     }
@@ -137,6 +156,22 @@ impl Open {
         }
     }
 
+    /// Why the exchange must end with this frame.
+    fn on_frame(&mut self, frame: FrameKind) -> Option<&'static str> {
+        match frame {
+            FrameKind::Data => None,
+            FrameKind::Head(bytes) => {
+                self.head_bytes = self.head_bytes.saturating_add(bytes);
+                self.too_large = self.head_bytes > self.most_head_bytes;
+                self.too_large.then_some(HEAD_TOO_LARGE)
+            }
+            FrameKind::Control => {
+                self.control_frames += 1;
+                (self.control_frames > MOST_CONTROL_FRAMES).then_some("more than 1000 frames that are no answer")
+            }
+        }
+    }
+
     fn on_head(&mut self, now: Instant) {
         if self.head.is_none() {
             self.head = Some(now);
@@ -146,10 +181,27 @@ impl Open {
 }
 
 impl Tap {
-    pub(crate) fn new(io: Box<dyn Io>, books: Arc<Books>) -> Self {
-        Self { io, books }
+    pub(crate) fn new(io: Box<dyn Io>, spoken: Spoken, books: Arc<Books>) -> Self {
+        let frames = (spoken == Spoken::Http2).then(FrameScan::default);
+        Self { io, books, frames }
+    }
+
+    /// Takes note of what was read; says why the exchange must end with it.
+    fn on_read(&mut self, new: &[u8]) -> Option<&'static str> {
+        let Some(frames) = &mut self.frames else {
+            let fits = self.books.with(|open, now| open.on_read(new, now)).unwrap_or(true);
+            return (!fits).then_some(HEAD_TOO_LARGE);
+        };
+        let mut flaw = None;
+        frames.push(new, |frame| {
+            flaw = self.books.with(|open, _| open.on_frame(frame)).flatten();
+            flaw.is_none()
+        });
+        flaw
     }
 }
+
+const HEAD_TOO_LARGE: &str = "the response head is larger than the limit";
 
 impl AsyncRead for Tap {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
@@ -159,11 +211,9 @@ impl AsyncRead for Tap {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Poll::Ready(Ok(())),
             other => other?,
         }
-        let new = buf.filled().get(before..).unwrap_or_default();
-        if new.is_empty() || self.books.with(|open, now| open.on_read(new, now)).unwrap_or(true) {
-            Poll::Ready(Ok(()))
-        } else {
-            Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "the response head is larger than the limit")))
+        match self.on_read(buf.filled().get(before..).unwrap_or_default()) {
+            None => Poll::Ready(Ok(())),
+            Some(flaw) => Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, flaw))),
         }
     }
 }
@@ -210,9 +260,9 @@ mod tests {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let books = Arc::new(Books::new(Arc::clone(&clock)));
         let (client, mut server) = tokio::io::duplex(1024);
-        let mut tap = Tap::new(Box::new(client), Arc::clone(&books));
+        let mut tap = Tap::new(Box::new(client), Spoken::Http1, Arc::clone(&books));
         assert!(books.close().is_none(), "closed until an exchange begins");
-        books.open(exchange(&*clock), 1024);
+        books.open(exchange(&*clock), None, 1024);
         let mut buffer = [0; 100];
         server.write_all(STRAY).await.unwrap();
         assert_eq!(tap.read(&mut buffer).await.unwrap(), STRAY.len());

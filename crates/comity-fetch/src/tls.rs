@@ -11,31 +11,39 @@ use rustls::{ClientConfig, ProtocolVersion, RootCertStore};
 use sha2::{Digest, Sha256};
 use tokio_rustls::TlsConnector;
 
-use crate::ConfigError;
+use crate::link::Spoken;
 use crate::net::Io;
+use crate::{ConfigError, FetchConfig, Http};
 
-/// TLS towards sites: webpki's roots and the operator's, verification always on (design §7), ALPN `http/1.1`.
-pub(crate) fn client_config(roots: &[Vec<u8>], clock: Arc<dyn Clock>) -> Result<Arc<ClientConfig>, ConfigError> {
+/// TLS towards sites: webpki's roots and the operator's, verification always on (design §7).
+///
+/// ALPN offers `h2` before `http/1.1` where `config` says so.
+pub(crate) fn client_config(settings: &FetchConfig, clock: Arc<dyn Clock>) -> Result<Arc<ClientConfig>, ConfigError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_details(provider, Arc::new(WallClock(clock)))
         .with_safe_default_protocol_versions()
         .map_err(|error| ConfigError::Tls(error.to_string()))?
-        .with_root_certificates(root_store(roots)?)
+        .with_root_certificates(root_store(&settings.extra_roots_pem)?)
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = match settings.http {
+        Http::Auto => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        Http::Only11 => vec![b"http/1.1".to_vec()],
+    };
     Ok(Arc::new(config))
 }
 
-/// Shakes hands with `origin` over `io`.
+/// Shakes hands with `origin` over `io`; the protocol is the one that both sides chose (RFC 7301), else HTTP/1.1.
 pub(crate) async fn handshake(
     config: Arc<ClientConfig>,
     origin: &Origin,
     io: Box<dyn Io>,
-) -> std::io::Result<(Box<dyn Io>, TlsFacts)> {
+) -> std::io::Result<(Box<dyn Io>, Spoken, TlsFacts)> {
     let name = server_name(origin).map_err(std::io::Error::other)?;
     let stream = TlsConnector::from(config).connect(name, io).await?;
-    let facts = facts(stream.get_ref().1);
-    Ok((Box::new(stream), facts))
+    let connection = stream.get_ref().1;
+    let spoken = if connection.alpn_protocol() == Some(b"h2") { Spoken::Http2 } else { Spoken::Http1 };
+    let facts = facts(connection);
+    Ok((Box::new(stream), spoken, facts))
 }
 
 fn root_store(files: &[Vec<u8>]) -> Result<RootCertStore, ConfigError> {

@@ -3,7 +3,6 @@ use comity_policy::{
     Capture, Exchange, Instant, Outcome, PaceFields, Protocol, Reason, Spool, StalePermit, Timings, Truncation, Vantage,
 };
 use comity_url::CrawlUrl;
-use http_body_util::Empty;
 use hyper::body::{Body as _, Incoming};
 
 use crate::connect::Connecting;
@@ -11,7 +10,8 @@ use crate::deadline::Deadline;
 use crate::fault::Fault;
 use crate::fetcher::{Fetched, House, Request};
 use crate::intake::Intake;
-use crate::link::{Link, Next};
+use crate::link::{Link, Next, Spoken};
+use crate::outgoing::Outgoing;
 use crate::tap::Closed;
 use crate::{ResponseHead, Sink, Want, head, request};
 
@@ -83,7 +83,7 @@ impl<'a> Visit<'a> {
     async fn ask(
         &mut self,
         mut exchange: Exchange,
-        request: &http::Request<Empty<Bytes>>,
+        request: &http::Request<Outgoing>,
     ) -> Result<(Link, http::Response<Incoming>), Unanswered> {
         let connecting = Connecting::new(self.house, self.start);
         loop {
@@ -102,8 +102,13 @@ impl<'a> Visit<'a> {
                     fault: Fault::new(ready.clock, ready.clock.text()),
                 });
             }
-            link.books.open(exchange, self.house.config.limits.max_head_bytes);
-            let fault = match self.await_head(&mut link, request.clone()).await {
+            let most = self.house.config.limits.max_head_bytes;
+            let (request, head) = match self.shape(&link, request.clone()) {
+                Ok(shaped) => shaped,
+                Err(fault) => return Err(Unanswered { exchange: Some(exchange), fault }),
+            };
+            link.books.open(exchange, head, most);
+            let fault = match self.await_head(&mut link, request).await {
                 Ok(answer) => return Ok((link, answer)),
                 Err(fault) => fault,
             };
@@ -115,10 +120,30 @@ impl<'a> Visit<'a> {
         }
     }
 
+    /// The request as the connection wants it, and its head where the wire does not show it.
+    fn shape(
+        &mut self,
+        link: &Link,
+        request: http::Request<Outgoing>,
+    ) -> Result<(http::Request<Outgoing>, Option<Vec<u8>>), Fault> {
+        match link.spoken() {
+            Spoken::Http1 => {
+                self.capture.protocol = Protocol::Http11;
+                Ok((request, None))
+            }
+            Spoken::Http2 => {
+                self.capture.protocol = Protocol::H2;
+                let request = request::for_http2(request, &self.capture.url)?;
+                let head = head::of_request(&request);
+                Ok((request, Some(head)))
+            }
+        }
+    }
+
     async fn await_head(
         &self,
         link: &mut Link,
-        request: http::Request<Empty<Bytes>>,
+        request: http::Request<Outgoing>,
     ) -> Result<http::Response<Incoming>, Fault> {
         let limits = &self.house.config.limits;
         let now = self.house.clock.now();
@@ -143,7 +168,10 @@ impl<'a> Visit<'a> {
     async fn receive(mut self, mut link: Link, answer: http::Response<Incoming>, sink: &mut dyn Sink) -> Fetched {
         link.books.head_seen();
         self.head = Some(self.house.clock.now());
-        self.take_head(&link, &answer);
+        if let Err(fault) = self.take_head(&link, &answer) {
+            self.fail(fault);
+            return self.close(&link);
+        }
         let head = ResponseHead { status: answer.status().as_u16(), fields: &self.capture.fields };
         let want = sink.head(&head);
         let body = answer.into_body();
@@ -155,21 +183,33 @@ impl<'a> Visit<'a> {
             }
             Want::Body => self.take_body(&mut link, body, sink).await,
         };
-        let closed = link.books.close();
+        let exchange = self.take_books(&link);
         if whole {
             self.keep(link).await;
         }
-        let exchange = closed.map(|closed| {
-            self.capture.timings.head = closed.head.zip(closed.written).map(|(head, sent)| head.since(sent));
-            self.capture.request_head = closed.request_head;
-            closed.exchange
-        });
         self.finish(exchange)
     }
 
-    fn take_head(&mut self, link: &Link, answer: &http::Response<Incoming>) {
+    /// Ends the exchange and its connection.
+    fn close(mut self, link: &Link) -> Fetched {
+        let exchange = self.take_books(link);
+        self.finish(exchange)
+    }
+
+    fn take_books(&mut self, link: &Link) -> Option<Exchange> {
+        link.books.close().map(|closed| {
+            self.capture.timings.head = closed.head.zip(closed.written).map(|(head, sent)| head.since(sent));
+            self.capture.request_head = closed.request_head;
+            closed.exchange
+        })
+    }
+
+    fn take_head(&mut self, link: &Link, answer: &http::Response<Incoming>) -> Result<(), Fault> {
+        self.capture.response_head = match link.spoken() {
+            Spoken::Http1 => link.books.response_head(),
+            Spoken::Http2 => self.serialised(answer)?,
+        };
         self.capture.status = Some(answer.status().as_u16());
-        self.capture.response_head = link.books.response_head();
         self.capture.fields = head::fields(&self.capture.response_head);
         if answer.version() == http::Version::HTTP_10 {
             self.capture.protocol = Protocol::Http10;
@@ -177,6 +217,21 @@ impl<'a> Visit<'a> {
         if answer.status() == http::StatusCode::SWITCHING_PROTOCOLS {
             self.fail(Fault::new(Reason::FetchProtocol, "the site switched protocols unasked"));
         }
+        Ok(())
+    }
+
+    /// An HTTP/2 head, held to the bounds of any head.
+    fn serialised(&self, answer: &http::Response<Incoming>) -> Result<Bytes, Fault> {
+        let limits = &self.house.config.limits;
+        let too_large = |what: String| Err(Fault::new(Reason::FetchHeaders, what));
+        if answer.headers().len() > limits.max_fields {
+            return too_large(format!("the response head has more than {} fields", limits.max_fields));
+        }
+        let head = head::of_response(answer);
+        if head.len() > limits.max_head_bytes {
+            return too_large(format!("the response head is larger than {} bytes", limits.max_head_bytes));
+        }
+        Ok(head)
     }
 
     /// Reads the body; true when it arrived to its end.

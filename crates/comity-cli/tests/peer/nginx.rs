@@ -30,6 +30,20 @@ impl Nginx {
         Self::run(program, &folder, port, &configuration(&folder, docs, port))
     }
 
+    /// The same over TLS, with HTTP/2: `certificate.pem` and `key.pem` lie in the folder `nginx` of `home`.
+    pub(crate) fn start_tls(program: PathBuf, home: &Path, docs: &Path, robots: &str) -> Self {
+        let folder = home.join("nginx");
+        fs::write(folder.join("robots.txt"), robots).unwrap();
+        let port = free_port();
+        let (own, docs) = (folder.display(), docs.display());
+        let servers = format!(
+            "server {{\n    listen 127.0.0.1:{port} ssl http2; ssl_protocols TLSv1.2 TLSv1.3;\n\
+             ssl_certificate {own}/certificate.pem; ssl_certificate_key {own}/key.pem;\n\
+             root {docs};\n    location = /robots.txt {{ root {own}; }}\n  }}\n"
+        );
+        Self::run(program, &folder, port, &whole(&folder, "$request", &servers))
+    }
+
     /// Runs nginx by this configuration, which logs to `access.log` in `folder` and listens on `port` of loopback.
     pub(crate) fn run(program: PathBuf, folder: &Path, port: u16, configuration: &str) -> Self {
         let config = folder.join("nginx.conf");
@@ -52,6 +66,11 @@ impl Nginx {
     /// Ends the server and gives the targets of its log, in order.
     pub(crate) fn stop(self) -> Vec<String> {
         self.lines().iter().map(|line| target(line)).collect()
+    }
+
+    /// The same for another version than HTTP/1.1, as nginx writes it.
+    pub(crate) fn stop_all(self, version: &str) -> Vec<String> {
+        self.lines().iter().map(|line| target_of(line, version)).collect()
     }
 
     /// Ends the server and gives the lines of its log, in order.
@@ -83,7 +102,11 @@ impl Drop for Nginx {
 
 /// The target of a log line, which is the request line as received: `GET /x HTTP/1.1`.
 fn target(line: &str) -> String {
-    let target = line.strip_prefix("GET ").and_then(|rest| rest.strip_suffix(" HTTP/1.1"));
+    target_of(line, "HTTP/1.1")
+}
+
+fn target_of(line: &str, version: &str) -> String {
+    let target = line.strip_prefix("GET ").and_then(|rest| rest.strip_suffix(version)?.strip_suffix(' '));
     target.unwrap_or_else(|| panic!("an odd request line: {line:?}")).to_owned()
 }
 

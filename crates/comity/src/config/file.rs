@@ -164,6 +164,8 @@ section! {
         max_body: ByteSize,
         /// PEM files with further root certificates.
         roots: Vec<PathBuf>,
+        /// `auto` (default): HTTP/2 where a site speaks it over TLS; `1.1`: HTTP/1.1 alone.
+        http: String,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use comity_fetch::{AddressGuard, FetchConfig};
+use comity_fetch::{AddressGuard, FetchConfig, Http};
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
 use comity_robots::Dialect;
@@ -163,6 +163,10 @@ impl CrawlConfig {
         });
         file.robots.strict_4xx = Some(self.robots.strict_4xx.clone());
         file.fetch.max_body = Some(ByteSize(self.fetch.limits.max_body));
+        file.fetch.http = own(match self.fetch.http {
+            Http::Auto => "auto",
+            Http::Only11 => "1.1",
+        });
         file.state.dir = Some(self.state_dir.clone().unwrap_or_default());
         file.frontier.store = own("memory");
         file.archive.warc = Some(self.archive.warc.is_some());
@@ -274,6 +278,7 @@ pub(super) fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -
     if let Some(size) = file.fetch.max_body {
         config.limits.max_body = size.0;
     }
+    config.http = one_of("[fetch] http", file.fetch.http.as_deref(), &[("auto", Http::Auto), ("1.1", Http::Only11)])?;
     for path in file.fetch.roots.as_deref().unwrap_or_default() {
         config.extra_roots_pem.push(read_roots(path)?);
     }
@@ -400,6 +405,7 @@ mod tests {
             ("[fetch]\nallow_addresses = [\"0.0.0.0/0\"]", "[fetch] allow_addresses"),
             ("[fetch]\nallow_addresses = [\"8.8.8.8\"]", "[fetch] allow_addresses"),
             ("[fetch]\nresolve = { \"a.test\" = \"x\" }", "[fetch] resolve"),
+            ("[fetch]\nhttp = \"3\"", "[fetch] http"),
             ("[fetch]\nroots = [\"/no/such/file.pem\"]", "[fetch] roots"),
             ("[politeness]\ntotal = 0", "[politeness] total"),
             ("[politeness]\nmax_rate = \"fast\"", "[politeness] max_rate"),
