@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use comity_policy::Network;
@@ -85,6 +86,12 @@ pub struct FetchConfig {
     pub http: Http,
     /// The Accept field. Default `*/*`.
     pub accept: Option<String>,
+    /// Where bodies go that outgrow their memory. Default: the system's folder for temporary files.
+    pub spool_dir: Option<PathBuf>,
+    /// Bytes of a body as received that are kept in memory; more go to a file. Default 1 MiB.
+    pub spool_in_memory: usize,
+    /// Bytes of all such files at once; above, bodies are cut as `fetch.spool`. Default 2 GiB.
+    pub spool_max: u64,
     /// Idle connections kept per origin. Default 2.
     pub max_idle_per_origin: usize,
     /// Idle connections kept in all. Default 256.
@@ -107,6 +114,9 @@ impl FetchConfig {
             extra_roots_pem: Vec::new(),
             http: Http::Auto,
             accept: None,
+            spool_dir: None,
+            spool_in_memory: 1 << 20,
+            spool_max: 2 << 30,
             max_idle_per_origin: 2,
             max_idle_total: 256,
             idle_timeout: Duration::from_secs(15),

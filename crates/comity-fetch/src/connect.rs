@@ -40,7 +40,7 @@ impl<'a> Connecting<'a> {
             return Ok((link, None));
         }
         let begun = self.house.clock.now();
-        let link = self.connect(exchange, &origin, &candidates).await?;
+        let link = self.connect(exchange, &origin, &candidates, begun).await?;
         Ok((link, Some(self.house.clock.now().since(begun))))
     }
 
@@ -82,8 +82,9 @@ impl<'a> Connecting<'a> {
         exchange: &mut Exchange,
         origin: &Origin,
         candidates: &[SocketAddr],
+        now: Instant,
     ) -> Result<Link, Fault> {
-        let (peer, io) = self.dial(exchange, candidates).await?;
+        let (peer, io) = self.dial(exchange, candidates, now).await?;
         self.speak(origin, peer, io).await
     }
 
@@ -93,14 +94,14 @@ impl<'a> Connecting<'a> {
         &self,
         exchange: &mut Exchange,
         candidates: &[SocketAddr],
+        now: Instant,
     ) -> Result<(SocketAddr, Box<dyn Io>), Fault> {
         let mut race = Race::new(&*self.house.net);
         let mut misses = Misses::default();
-        let run = self.run(exchange, candidates, &mut race, &mut misses);
-        let ended = self.deadline.bound(&*self.house.clock, run).await;
-        let now = self.house.clock.now();
+        let run = self.run((exchange, candidates), now, &mut race, &mut misses);
+        let ended = self.deadline.bound_from(now, run).await;
         // Whoever is still at it had its start before the winner, or all the time there was: it comes last for a while.
-        race.peers().for_each(|peer| self.house.dead.note(peer, now));
+        race.peers().for_each(|peer| self.house.dead.note(peer, self.house.clock.now()));
         match ended {
             Ok(Some((peer, io))) => {
                 self.house.dead.forget(peer);
@@ -117,15 +118,17 @@ impl<'a> Connecting<'a> {
     /// Runs the race; `None` when every candidate was busy or failed.
     async fn run(
         &self,
-        exchange: &mut Exchange,
-        candidates: &[SocketAddr],
+        (exchange, candidates): (&mut Exchange, &[SocketAddr]),
+        mut now: Instant,
         race: &mut Race<'_>,
         misses: &mut Misses,
     ) -> Option<(SocketAddr, Box<dyn Io>)> {
         let mut left = candidates.iter().copied();
+        let mut charged = None;
         loop {
-            if let Some(peer) = self.next_with_turn(exchange, &mut left, misses) {
+            if let Some(peer) = next_with_turn(exchange, &mut left, now, misses) {
                 race.begin(peer);
+                charged = Some(peer);
             }
             if race.is_empty() {
                 return None;
@@ -134,36 +137,24 @@ impl<'a> Connecting<'a> {
                 0 => Some(race.next().await),
                 _ => tokio::time::timeout(STAGGER, race.next()).await.ok(),
             };
-            match ended {
-                None => {}
-                Some((peer, Ok(io))) => match exchange.charge(peer, self.house.clock.now()) {
+            if let Some((peer, Ok(io))) = ended {
+                if charged == Some(peer) {
+                    return Some((peer, io));
+                }
+                now = self.house.clock.now();
+                match exchange.charge(peer, now) {
                     Ok(()) => return Some((peer, io)),
                     // Its turn went to somebody else while a later address was charged.
-                    Err(ready) => misses.is_busy(peer, ready.at.since(self.house.clock.now())),
-                },
-                Some((peer, Err(error))) => {
+                    Err(ready) => misses.is_busy(peer, ready.at.since(now)),
+                }
+            } else {
+                now = self.house.clock.now();
+                if let Some((peer, Err(error))) = ended {
                     misses.last = Some(refused(peer, &error));
-                    self.house.dead.note(peer, self.house.clock.now());
+                    self.house.dead.note(peer, now);
                 }
             }
         }
-    }
-
-    /// The next candidate whose address has a turn; it is charged. Without a turn an address is left in peace.
-    fn next_with_turn(
-        &self,
-        exchange: &mut Exchange,
-        left: &mut impl Iterator<Item = SocketAddr>,
-        misses: &mut Misses,
-    ) -> Option<SocketAddr> {
-        let now = self.house.clock.now();
-        left.find(|&peer| match exchange.charge(peer, now) {
-            Ok(()) => true,
-            Err(ready) => {
-                misses.is_busy(peer, ready.at.since(now));
-                false
-            }
-        })
     }
 
     /// TLS where the origin wants it, then HTTP.
@@ -171,7 +162,10 @@ impl<'a> Connecting<'a> {
         let (io, spoken, tls) = self.secure(origin, peer, io).await?;
         let books = Arc::new(Books::new(Arc::clone(&self.house.clock)));
         let open = Link::open(io, spoken, books, (peer, tls), &self.house.config.limits);
-        let opened = self.deadline.bound(&*self.house.clock, open).await.map_err(Fault::timed_out)?;
+        let opened = match spoken {
+            Spoken::Http1 => open.await, // Nothing is sent: there is nothing to wait for.
+            Spoken::Http2 => self.deadline.bound(&*self.house.clock, open).await.map_err(Fault::timed_out)?,
+        };
         let mut link = opened.map_err(|error| Fault::before_head(&error))?;
         if link.is_ready().await {
             Ok(link)
@@ -194,6 +188,22 @@ impl<'a> Connecting<'a> {
         let (io, spoken, facts) = shaken.map_err(|error| Fault::new(Reason::FetchTls, format!("{peer}: {error}")))?;
         Ok((io, spoken, Some(facts)))
     }
+}
+
+/// The next candidate whose address has a turn; it is charged. Without a turn an address is left in peace.
+fn next_with_turn(
+    exchange: &mut Exchange,
+    left: &mut impl Iterator<Item = SocketAddr>,
+    now: Instant,
+    misses: &mut Misses,
+) -> Option<SocketAddr> {
+    left.find(|&peer| match exchange.charge(peer, now) {
+        Ok(()) => true,
+        Err(ready) => {
+            misses.is_busy(peer, ready.at.since(now));
+            false
+        }
+    })
 }
 
 /// Why the candidates so far were not used.

@@ -22,6 +22,11 @@ impl Deadline {
 
     /// Waits for `work` until the deadline; `work` is polled at least once.
     pub(crate) async fn bound<T>(self, clock: &dyn Clock, work: impl Future<Output = T>) -> Result<T, Reason> {
-        tokio::time::timeout(self.at.since(clock.now()), work).await.map_err(|_elapsed| self.reason)
+        self.bound_from(clock.now(), work).await
+    }
+
+    /// [`Deadline::bound`] where the time is known.
+    pub(crate) async fn bound_from<T>(self, now: Instant, work: impl Future<Output = T>) -> Result<T, Reason> {
+        tokio::time::timeout(self.at.since(now), work).await.map_err(|_elapsed| self.reason)
     }
 }

@@ -11,6 +11,7 @@ use crate::dead::DeadPeers;
 use crate::names::{self, NameCache};
 use crate::net::Net;
 use crate::pool::Pool;
+use crate::spool::Spooler;
 use crate::visit::Visit;
 use crate::{AddressGuard, ConfigError, FetchConfig, Refused, Sink, config, tls};
 
@@ -57,6 +58,7 @@ pub(crate) struct House {
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) pool: Mutex<Pool>,
     pub(crate) dead: DeadPeers,
+    pub(crate) spooler: Spooler,
     names: NameCache,
 }
 
@@ -108,6 +110,7 @@ impl Fetcher {
             guard: AddressGuard::new(config.allow_addresses.clone()),
             pool: Mutex::new(Pool::new(config.max_idle_per_origin, config.max_idle_total, config.idle_timeout)),
             dead: DeadPeers::default(),
+            spooler: Spooler::new(config.spool_dir.as_deref(), config.spool_in_memory, config.spool_max),
             names: NameCache::default(),
             net,
             clock,
@@ -162,6 +165,12 @@ impl Fetcher {
     /// Closes all idle connections.
     pub fn close_all_idle(&self) {
         drop(self.house.with_pool(Pool::clear));
+    }
+
+    /// Bytes of bodies that are in files now, those of captures that are still held among them.
+    #[must_use]
+    pub fn spooled_bytes(&self) -> u64 {
+        self.house.spooler.used()
     }
 
     /// How many connections are open and idle.

@@ -2,6 +2,7 @@ use comity_policy::{Reason, Spool};
 
 use crate::coding::{Halt, Stack, codings};
 use crate::fault::Fault;
+use crate::spool::{Draft, Spooler};
 use crate::{Limits, ResponseHead, Sink};
 
 /// Takes in a body: keeps its coded bytes once, hands its decoded bytes to the sink, and holds both to their bounds.
@@ -9,7 +10,8 @@ pub(crate) struct Intake<'a> {
     sink: &'a mut dyn Sink,
     limits: &'a Limits,
     decoding: Decoding,
-    coded: Vec<u8>,
+    coded: Draft<'a>,
+    received: u64,
     decoded: u64,
     /// The coding is unknown or broken: the coded bytes are kept all the same.
     flaw: Option<String>,
@@ -32,11 +34,19 @@ pub(crate) struct Taken {
     pub(crate) coding: Option<Fault>,
 }
 
+/// Coded bytes are decoded in steps of this many, so that a body cut by a bound on its decoded bytes ends near the byte
+/// at which the bound was met.
+const STEP: usize = 4 << 10;
 /// Below this many decoded bytes any ratio is fine: small bodies of blanks are.
 const RATIO_FROM: u64 = 64 << 10;
 
 impl<'a> Intake<'a> {
-    pub(crate) fn new(head: &ResponseHead<'_>, sink: &'a mut dyn Sink, limits: &'a Limits) -> Self {
+    pub(crate) fn new(
+        head: &ResponseHead<'_>,
+        sink: &'a mut dyn Sink,
+        limits: &'a Limits,
+        spooler: &'a Spooler,
+    ) -> Self {
         let stack = |found: &[_]| match Stack::new(found, limits.max_body) {
             Ok(stack) => (Decoding::Coded(Box::new(stack)), None),
             Err(_) => (Decoding::Given, Some("the decoder cannot be set up".to_owned())),
@@ -46,7 +56,7 @@ impl<'a> Intake<'a> {
             Ok(found) => stack(&found),
             Err(unknown) => (Decoding::Given, Some(unknown)),
         };
-        Self { sink, limits, decoding, coded: Vec::new(), decoded: 0, flaw }
+        Self { sink, limits, decoding, coded: spooler.draft(), received: 0, decoded: 0, flaw }
     }
 
     /// Takes the next bytes as received.
@@ -54,17 +64,42 @@ impl<'a> Intake<'a> {
     /// # Errors
     /// The bound that was reached; what fits was taken.
     pub(crate) fn take(&mut self, piece: &[u8]) -> Result<(), Fault> {
-        let room = self.limits.max_body.saturating_sub(self.coded.len() as u64);
+        let room = self.limits.max_body.saturating_sub(self.received);
         let fits = usize::try_from(room).unwrap_or(usize::MAX).min(piece.len());
         let (taken, left) = piece.split_at_checked(fits).unwrap_or((piece, &[]));
-        self.coded.extend_from_slice(taken);
-        self.decode(taken)?;
+        let step = if matches!(self.decoding, Decoding::Coded(_)) { STEP } else { usize::MAX };
+        for part in taken.chunks(step) {
+            self.coded.push(part);
+            self.received += part.len() as u64;
+            self.decode(part)?;
+        }
         if left.is_empty() { Ok(()) } else { Err(self.too_large()) }
     }
 
     /// Bytes received so far.
-    pub(crate) fn received(&self) -> u64 {
-        self.coded.len() as u64
+    pub(crate) const fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// True when [`Intake::flush`] is due.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.coded.is_full()
+    }
+
+    /// Makes room in memory.
+    ///
+    /// # Errors
+    /// `fetch.spool`
+    pub(crate) async fn flush(&mut self) -> Result<(), Fault> {
+        self.coded.flush().await
+    }
+
+    /// Brings the coded bytes to where they stay. To be called before the end.
+    ///
+    /// # Errors
+    /// `fetch.spool`
+    pub(crate) async fn settle(&mut self) -> Result<(), Fault> {
+        self.coded.settle().await
     }
 
     /// Ends the body; `whole` when it arrived to its end.
@@ -75,18 +110,16 @@ impl<'a> Intake<'a> {
             self.flaw = Some(what.to_owned());
         }
         // No bytes need no coding, whatever the head says of them.
-        let flaw = self.flaw.filter(|_| !self.coded.is_empty());
+        let flaw = self.flaw.filter(|_| self.received > 0);
         let coding = flaw.map(|what| Fault::new(Reason::FetchCoding, what));
-        // The capture may live long after this: no spare room goes with it.
-        self.coded.shrink_to_fit();
-        Taken { body: Spool::in_memory(self.coded.into()), decoded: self.decoded, coding }
+        Taken { body: self.coded.finish(), decoded: self.decoded, coding }
     }
 
     fn decode(&mut self, taken: &[u8]) -> Result<(), Fault> {
         let mut tally = Tally {
             sink: &mut *self.sink,
             limits: self.limits,
-            received: self.coded.len() as u64,
+            received: self.received,
             decoded: self.decoded,
             over: None,
         };
@@ -104,7 +137,11 @@ impl<'a> Intake<'a> {
                 self.decoding = Decoding::Given;
                 Ok(())
             }
-            Err(Halt::Enough) => Err(over.unwrap_or_else(|| self.too_large())),
+            Err(Halt::Enough) => {
+                let fault = over.unwrap_or_else(|| self.too_large());
+                let coded = self.received;
+                Err(Fault::new(fault.reason, format!("{}: cut at byte {coded} of the coded body", fault.detail)))
+            }
         }
     }
 

@@ -53,7 +53,7 @@
 //! | `connect`, `race`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
 //! | `tap`, `head`, `frames` | heads as they were on the wire, and the books of the exchange |
 //! | [`signature`] | Web Bot Auth: requests signed with our own key |
-//! | `intake`, `coding`, `sink` | the body: bounded, decoded, handed on to a [`Sink`] |
+//! | `intake`, `coding`, `spool`, `sink`, `media` | the body: bounded, kept, decoded, handed on to a [`Sink`] |
 
 mod clock;
 mod coding;
@@ -69,6 +69,7 @@ mod guard;
 mod head;
 mod intake;
 mod link;
+mod media;
 mod names;
 mod net;
 mod outgoing;
@@ -77,6 +78,7 @@ mod race;
 mod request;
 pub mod signature;
 mod sink;
+mod spool;
 mod system;
 mod tap;
 mod tls;
@@ -86,6 +88,7 @@ pub use clock::{SystemClock, SystemRandom};
 pub use config::{ConfigError, FetchConfig, Http, Limits};
 pub use fetcher::{Fetched, Fetcher, Method, Request};
 pub use guard::AddressGuard;
+pub use media::{MediaRange, MediaTypes, NoMediaRange};
 pub use names::Refused;
 pub use net::{BoxFuture, Io, Net, ResolveError, Resolved};
 pub use sink::{Collect, HeadOnly, ResponseHead, Sink, Want};

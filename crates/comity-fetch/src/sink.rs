@@ -20,6 +20,8 @@ pub enum Want {
     Body,
     /// Nothing more: the body is left unread, and the connection with it.
     HeadOnly,
+    /// As [`Want::HeadOnly`], since its media type is not wanted: `fetch.type`.
+    OtherType,
 }
 
 /// A response head as it was received.

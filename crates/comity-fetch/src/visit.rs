@@ -176,7 +176,12 @@ impl<'a> Visit<'a> {
         let want = sink.head(&head);
         let body = answer.into_body();
         let whole = match want {
-            Want::HeadOnly => {
+            Want::HeadOnly | Want::OtherType => {
+                if want == Want::OtherType {
+                    let said = self.capture.field("content-type").unwrap_or_default();
+                    let detail = format!("a body of {} is not wanted", said.chars().take(100).collect::<String>());
+                    self.fail(Fault::new(Reason::FetchType, detail));
+                }
                 let whole = body.is_end_stream();
                 self.capture.truncated = (!whole).then_some(Truncation::Unspecified);
                 whole
@@ -239,8 +244,10 @@ impl<'a> Visit<'a> {
         let house = self.house;
         let fields = std::mem::take(&mut self.capture.fields);
         let head = ResponseHead { status: self.capture.status.unwrap_or_default(), fields: &fields };
-        let mut intake = Intake::new(&head, sink, &house.config.limits);
-        let cut = self.read(link, body, &mut intake).await.err();
+        let mut intake = Intake::new(&head, sink, &house.config.limits, &house.spooler);
+        let read = self.read(link, body, &mut intake).await;
+        let settled = intake.settle().await;
+        let cut = read.and(settled).err();
         let taken = intake.end(cut.is_none());
         self.capture.fields = fields;
         self.capture.body = taken.body;
@@ -265,6 +272,9 @@ impl<'a> Visit<'a> {
                 Next::Frame(frame) => {
                     if let Ok(piece) = frame.into_data() {
                         intake.take(&piece)?;
+                        if intake.is_full() {
+                            intake.flush().await?;
+                        }
                     }
                 }
                 Next::End => return Ok(()),

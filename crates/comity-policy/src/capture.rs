@@ -1,6 +1,7 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -154,29 +155,60 @@ pub struct Timings {
     pub total: Duration,
 }
 
-/// The bytes of a body, held once: read as often as needed, never copied.
+/// The bytes of a body, held once: read as often as needed, never copied. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct Spool {
-    bytes: Bytes,
+pub struct Spool(Held);
+
+#[derive(Clone, Debug)]
+enum Held {
+    Memory(Bytes),
+    Stored(Arc<dyn StoredBody>),
+}
+
+/// A body that is kept elsewhere than in memory, for as long as anything points at it.
+pub trait StoredBody: Send + Sync + fmt::Debug {
+    /// Its length in bytes; it does not change.
+    fn length(&self) -> u64;
+
+    /// Reads up to `buffer.len()` bytes from `offset` on; 0 at its end.
+    ///
+    /// # Errors
+    /// When the place where it is kept fails.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Self::Memory(Bytes::new())
+    }
 }
 
 impl Spool {
     /// A body in memory.
     #[must_use]
     pub const fn in_memory(bytes: Bytes) -> Self {
-        Self { bytes }
+        Self(Held::Memory(bytes))
+    }
+
+    /// A body that is kept elsewhere.
+    #[must_use]
+    pub fn stored(body: Arc<dyn StoredBody>) -> Self {
+        Self(Held::Stored(body))
     }
 
     /// Its length in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.bytes.len() as u64
+        match &self.0 {
+            Held::Memory(bytes) => bytes.len() as u64,
+            Held::Stored(body) => body.length(),
+        }
     }
 
     /// True when there is no body.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.len() == 0
     }
 
     /// The whole of it at once; from memory without a copy.
@@ -184,14 +216,40 @@ impl Spool {
     /// # Errors
     /// When a spooled file cannot be read.
     pub fn to_bytes(&self) -> io::Result<Bytes> {
-        Ok(self.bytes.clone())
+        match &self.0 {
+            Held::Memory(bytes) => Ok(bytes.clone()),
+            Held::Stored(_) => {
+                let mut bytes = Vec::new();
+                self.reader()?.read_to_end(&mut bytes)?;
+                Ok(bytes.into())
+            }
+        }
     }
 
-    /// Reads it from the start.
+    /// Reads it from the start. Several readers may be at work at once.
     ///
     /// # Errors
-    /// When a spooled file cannot be opened.
+    /// When the place where it is kept fails; so may each read.
     pub fn reader(&self) -> io::Result<impl Read + use<>> {
-        Ok(io::Cursor::new(self.bytes.clone()))
+        Ok(Reader { spool: self.clone(), at: 0 })
+    }
+}
+
+struct Reader {
+    spool: Spool,
+    at: u64,
+}
+
+impl Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = match &self.spool.0 {
+            Held::Memory(bytes) => {
+                let rest = usize::try_from(self.at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+                io::Read::read(&mut &*rest, buffer)?
+            }
+            Held::Stored(body) => body.read_at(buffer, self.at)?,
+        };
+        self.at += read as u64;
+        Ok(read)
     }
 }

@@ -73,7 +73,7 @@ mod structured;
 mod words;
 
 pub use asked::{AskedPace, Opening};
-pub use capture::{Capture, Protocol, Spool, Timings, TlsFacts, Truncation, Vantage};
+pub use capture::{Capture, Protocol, Spool, StoredBody, Timings, TlsFacts, Truncation, Vantage};
 pub use chain::{ChainEnd, RobotsChain};
 pub use clock::{Clock, Instant, Moment, WallTime, WallTimeError};
 pub use decision::{Decision, RobotsBasis, RobotsEvidence, RobotsState, RuleEvidence};

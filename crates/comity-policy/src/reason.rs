@@ -71,6 +71,9 @@ reasons! {
     FetchRatio, "fetch.ratio", "the body inflates more than the ratio bound";
     FetchHeaders, "fetch.headers", "the response head is larger than the limit";
     FetchCoding, "fetch.coding", "the content coding is unknown or broken";
+    FetchType, "fetch.type", "the media type is not among those that are wanted";
+    FetchSpool, "fetch.spool", "there was no room to keep the body";
+    FetchRequestBody, "fetch.request_body", "the body sent along is larger than the limit, or broke off";
     FetchCancelled, "fetch.cancelled", "the crawl stopped before the exchange ended";
     AddressPrivate, "address.private", "the address is private, loopback, link-local or otherwise not public";
     AddressNone, "address.none", "no address is left after the address check";

@@ -183,6 +183,7 @@ impl CrawlerBuilder {
             identity: config.identity.clone(),
             limits: config.limits.clone(),
             traps: TrapLimits::default(),
+            types: Arc::new(config.types.clone()),
             per_origin: config.politeness.per_origin,
             scope: Mutex::new(config.scope),
             tally: Mutex::new(Tally::of(&config.overrides)),

@@ -164,6 +164,12 @@ section! {
         max_body: ByteSize,
         /// PEM files with further root certificates.
         roots: Vec<PathBuf>,
+        /// Media types whose bodies are read, `["text/html"]`; default all.
+        accept_types: Vec<String>,
+        /// Where bodies above 1 MiB go while they are needed; empty (default): the system's folder for temporary files.
+        spool_dir: PathBuf,
+        /// Bytes of all such bodies at once; default 2 GiB.
+        spool_max: ByteSize,
         /// `auto` (default): HTTP/2 where a site speaks it over TLS; `1.1`: HTTP/1.1 alone.
         http: String,
     }

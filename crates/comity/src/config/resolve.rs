@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use comity_fetch::{AddressGuard, FetchConfig, Http};
+use comity_fetch::{AddressGuard, FetchConfig, Http, MediaTypes};
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
 use comity_robots::Dialect;
@@ -42,6 +42,8 @@ pub struct CrawlConfig {
     pub robots: RobotsPolicy,
     /// How pages are fetched.
     pub fetch: FetchConfig,
+    /// Media types whose bodies are read; all when empty.
+    pub types: MediaTypes,
     /// What successive crawls share; `None` keeps it inside the crawl directory.
     pub state_dir: Option<PathBuf>,
     /// What is written.
@@ -115,6 +117,7 @@ impl CrawlConfig {
             archive: archive(&file)?,
             identity: gate.identity,
             fetch,
+            types: media_types(file.fetch.accept_types.as_deref())?,
             politeness: gate.politeness,
             notes,
             file,
@@ -163,6 +166,9 @@ impl CrawlConfig {
         });
         file.robots.strict_4xx = Some(self.robots.strict_4xx.clone());
         file.fetch.max_body = Some(ByteSize(self.fetch.limits.max_body));
+        file.fetch.spool_dir = self.fetch.spool_dir.clone();
+        file.fetch.spool_max = Some(ByteSize(self.fetch.spool_max));
+        file.fetch.accept_types = Some(self.types.ranges().iter().map(ToString::to_string).collect());
         file.fetch.http = own(match self.fetch.http {
             Http::Auto => "auto",
             Http::Only11 => "1.1",
@@ -278,11 +284,28 @@ pub(super) fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -
     if let Some(size) = file.fetch.max_body {
         config.limits.max_body = size.0;
     }
+    config.spool_dir = file.fetch.spool_dir.clone().filter(|dir| !dir.as_os_str().is_empty());
+    if let Some(folder) = config.spool_dir.as_deref().filter(|folder| !folder.is_dir()) {
+        return Err(ConfigError::new(format!("{} is no folder", folder.display()))
+            .at("[fetch] spool_dir")
+            .hint("make it first, or leave the key out for the system's folder for temporary files"));
+    }
+    if let Some(size) = file.fetch.spool_max {
+        config.spool_max = size.0;
+    }
     config.http = one_of("[fetch] http", file.fetch.http.as_deref(), &[("auto", Http::Auto), ("1.1", Http::Only11)])?;
     for path in file.fetch.roots.as_deref().unwrap_or_default() {
         config.extra_roots_pem.push(read_roots(path)?);
     }
     Ok(config)
+}
+
+fn media_types(typed: Option<&[String]>) -> Result<MediaTypes, ConfigError> {
+    let ranges = typed.unwrap_or_default().iter().map(|text| text.parse()).collect::<Result<_, _>>();
+    let wrong = |error| {
+        ConfigError::new(error).at("[fetch] accept_types").hint("for instance [\"text/html\", \"application/*\"]")
+    };
+    ranges.map(MediaTypes::new).map_err(wrong)
 }
 
 fn read_roots(path: &PathBuf) -> Result<Vec<u8>, ConfigError> {
@@ -406,6 +429,8 @@ mod tests {
             ("[fetch]\nallow_addresses = [\"8.8.8.8\"]", "[fetch] allow_addresses"),
             ("[fetch]\nresolve = { \"a.test\" = \"x\" }", "[fetch] resolve"),
             ("[fetch]\nhttp = \"3\"", "[fetch] http"),
+            ("[fetch]\naccept_types = [\"html\"]", "[fetch] accept_types"),
+            ("[fetch]\nspool_dir = \"/no/such/folder\"", "[fetch] spool_dir"),
             ("[fetch]\nroots = [\"/no/such/file.pem\"]", "[fetch] roots"),
             ("[politeness]\ntotal = 0", "[politeness] total"),
             ("[politeness]\nmax_rate = \"fast\"", "[politeness] max_rate"),

@@ -30,8 +30,12 @@ pub(super) fn next(capture: &Capture, outcome: Outcome, sent: bool, attempt: u32
             Next::Retry(Reason::RateBackoff)
         }
         Outcome::Answered { .. } => match capture.fault {
-            // The answer was cut by the network, not by a limit of ours: a second try may bring the rest.
-            Some(reason @ (Reason::FetchReset | Reason::FetchTimeoutIdle)) if attempt < RETRIES => Next::Retry(reason),
+            // The answer was cut by the network or a full disk, not by a limit of ours: a second try may bring the rest.
+            Some(reason @ (Reason::FetchReset | Reason::FetchTimeoutIdle | Reason::FetchSpool))
+                if attempt < RETRIES =>
+            {
+                Next::Retry(reason)
+            }
             _ => Next::Done,
         },
     }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use comity_fetch::Fetcher;
+use comity_fetch::{Fetcher, MediaTypes};
 use comity_frontier::Frontier;
 use comity_gate::Gate;
 use comity_policy::{Clock, Identity};
@@ -23,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) limits: CrawlLimits,
     pub(crate) traps: TrapLimits,
+    /// Media types whose bodies are read.
+    pub(crate) types: Arc<MediaTypes>,
     pub(crate) hasher: KeyHasher,
     pub(crate) per_origin: u32,
     pub(crate) scope: Mutex<Scope>,

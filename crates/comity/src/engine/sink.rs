@@ -1,6 +1,7 @@
 use comity_extract::{PageLimits, PageReader};
-use comity_fetch::{ResponseHead, Sink, Want};
+use comity_fetch::{MediaTypes, ResponseHead, Sink, Want};
 use comity_url::CrawlUrl;
+use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// Where the decoded body of a page goes: into the link reader, and to the handler if there is one.
@@ -9,12 +10,13 @@ pub(super) struct PageSink {
     pub(super) reader: Option<PageReader>,
     pub(super) body: Option<Vec<u8>>,
     head: Option<oneshot::Sender<()>>,
+    types: Arc<MediaTypes>,
 }
 
 impl PageSink {
     /// `keep_body` for handlers; `head` is told the moment the response head is complete.
-    pub(super) fn new(url: CrawlUrl, keep_body: bool, head: oneshot::Sender<()>) -> Self {
-        Self { url, reader: None, body: keep_body.then(Vec::new), head: Some(head) }
+    pub(super) fn new(url: CrawlUrl, keep_body: bool, head: oneshot::Sender<()>, types: Arc<MediaTypes>) -> Self {
+        Self { url, reader: None, body: keep_body.then(Vec::new), head: Some(head), types }
     }
 }
 
@@ -25,6 +27,9 @@ impl Sink for PageSink {
             let _ = sender.send(());
         }
         if (200..300).contains(&head.status) {
+            if !self.types.want(head.content_type()) {
+                return Want::OtherType;
+            }
             self.reader = Some(PageReader::new(&self.url, head.content_type(), PageLimits::default()));
         }
         Want::Body

@@ -53,7 +53,7 @@ impl Shared {
         permit: Permit,
     ) -> Result<Settlement, Error> {
         let (head, arrived) = oneshot::channel();
-        let mut sink = PageSink::new(trip.url.clone(), self.handlers.on_page.is_some(), head);
+        let mut sink = PageSink::new(trip.url.clone(), self.handlers.on_page.is_some(), head, self.types.clone());
         let fetched = self.fetch(id, permit, &mut sink, arrived).await?;
         let Fetched { capture, receipt, outcome } = fetched;
         let sent = receipt.as_ref().is_some_and(|receipt| receipt.sent().is_some());

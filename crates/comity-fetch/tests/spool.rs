@@ -1,0 +1,101 @@
+//! Bodies that outgrow memory, and bodies that nobody wants.
+
+#![allow(clippy::unwrap_used, reason = "a test may end here")]
+
+mod support;
+
+use comity_fetch::{Collect, FetchConfig, Limits, MediaTypes, ResponseHead, Sink, Want};
+use comity_policy::{Reason, Truncation};
+use support::{Rig, config, once};
+
+fn body(len: usize) -> Vec<u8> {
+    (0..len).map(|n| u8::try_from(n * 7 % 251).unwrap()).collect()
+}
+
+fn answer(body: &[u8]) -> Vec<u8> {
+    [format!("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: {}\r\n\r\n", body.len()).as_bytes(), body]
+        .concat()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_is_the_same_whether_it_fits_in_memory_or_not() {
+    for len in [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20, 10 << 20] {
+        let sent = body(len);
+        let wire = answer(&sent);
+        let rig = Rig::new(move |_, _| once(&wire));
+        let page = rig.fetch("http://a.test/").await;
+        assert_eq!(page.fault(), None, "{len}: {:?}", page.fetched.capture.detail);
+        assert!(page.raw() == sent && page.body == sent, "{len}");
+        let on_disk = rig.fetcher.spooled_bytes();
+        assert_eq!(on_disk, if len < 1 << 20 { 0 } else { len as u64 }, "{len}");
+        drop(page);
+        assert_eq!(rig.fetcher.spooled_bytes(), 0, "{len}: the file goes with its capture");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_without_room_is_cut_with_its_name_and_keeps_what_fits() {
+    let wire = answer(&body(5 << 20));
+    let settings = FetchConfig { spool_max: 3 << 20, ..config() };
+    let rig = Rig::with(settings, move |_, _| once(&wire));
+    let page = rig.fetch("http://a.test/").await;
+    let capture = &page.fetched.capture;
+    assert_eq!((page.status(), page.fault()), (Some(200), Some(Reason::FetchSpool)), "{:?}", capture.detail);
+    assert_eq!(capture.truncated, Some(Truncation::Unspecified));
+    let kept = page.raw();
+    assert!(kept.len() >= 1 << 20 && kept.len() <= 3 << 20, "{}", kept.len());
+    assert!(kept == body(kept.len()), "what is kept is the start of the body");
+    assert_eq!(rig.pacer.in_flight(), 0);
+    drop(page);
+    assert_eq!(rig.fetcher.spooled_bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_folder_that_fails_is_named_and_the_answer_survives() {
+    let wire = answer(&body(5 << 20));
+    let settings = FetchConfig { spool_dir: Some("/nowhere/at/all".into()), ..config() };
+    let rig = Rig::with(settings, move |_, _| once(&wire));
+    let page = rig.fetch("http://a.test/").await;
+    assert_eq!((page.status(), page.fault()), (Some(200), Some(Reason::FetchSpool)));
+    assert!(page.fetched.capture.detail.unwrap().starts_with("/nowhere/at/all: "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_body_on_disk_is_whole_up_to_its_cut() {
+    let wire = answer(&body(5 << 20));
+    let limits = Limits { max_body: 4_000_001, ..Limits::default() };
+    let rig = Rig::with(FetchConfig { limits, ..config() }, move |_, _| once(&wire));
+    let page = rig.fetch("http://a.test/").await;
+    assert_eq!(page.fault(), Some(Reason::FetchTooLarge));
+    assert!(page.raw() == body(4_000_001) && page.body.len() == 4_000_001);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unwanted_type_ends_after_its_head() {
+    struct Only(MediaTypes, Collect);
+    impl Sink for Only {
+        fn head(&mut self, head: &ResponseHead<'_>) -> Want {
+            if self.0.want(head.content_type()) { self.1.head(head) } else { Want::OtherType }
+        }
+        fn chunk(&mut self, decoded: &[u8]) {
+            self.1.chunk(decoded);
+        }
+    }
+    for (range, fault) in [("image/*", None), ("text/html", Some(Reason::FetchType))] {
+        let wire = answer(b"pixels");
+        let rig = Rig::new(move |_, _| once(&wire));
+        let permit = rig.permit("http://a.test/").await;
+        let mut sink = Only(MediaTypes::new(vec![range.parse().unwrap()]), Collect::default());
+        let mut fetched = rig.fetcher.fetch(permit, &mut sink).await;
+        let capture = &fetched.capture;
+        assert_eq!((capture.status, capture.fault), (Some(200), fault), "{range}");
+        let unread = fault.is_some();
+        assert_eq!(capture.truncated, unread.then_some(Truncation::Unspecified), "{range}");
+        assert_eq!((sink.1.body.is_empty(), capture.body.is_empty()), (unread, unread), "{range}");
+        if unread {
+            assert_eq!(capture.detail.as_deref(), Some("a body of image/png is not wanted"));
+        }
+        rig.settle(&mut fetched);
+        assert_eq!(rig.pacer.in_flight(), 0, "{range}");
+    }
+}
