@@ -29,6 +29,8 @@ pub struct Limits {
     pub rate_grace: Duration,
     /// The largest body, in decoded bytes and in bytes as received. Default 10 MiB; above `fetch.too_large`.
     pub max_body: u64,
+    /// The largest body sent along by [`crate::Fetcher::send`]. Default 10 MiB; above `fetch.request_body`.
+    pub max_request_body: u64,
     /// The largest ratio of decoded to received bytes, once 64 KiB are decoded. Default 200; above `fetch.ratio`.
     pub max_ratio: u64,
     /// The largest response head in bytes, interim responses included. Default 64 KiB; above `fetch.headers`.
@@ -48,6 +50,7 @@ impl Default for Limits {
             least_rate: 1024,
             rate_grace: Duration::from_secs(10),
             max_body: 10 << 20,
+            max_request_body: 10 << 20,
             max_ratio: 200,
             max_head_bytes: 64 << 10,
             max_fields: 100,

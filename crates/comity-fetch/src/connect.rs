@@ -44,6 +44,12 @@ impl<'a> Connecting<'a> {
         Ok((link, Some(self.house.clock.now().since(begun))))
     }
 
+    /// A new plain stream to a guarded peer, for whoever speaks through it.
+    pub(crate) async fn stream(&self, exchange: &mut Exchange) -> Result<(SocketAddr, Box<dyn Io>), Fault> {
+        let candidates = self.guarded(exchange)?;
+        self.dial(exchange, &candidates, self.house.clock.now()).await
+    }
+
     /// Checked again here, at the last moment: whoever minted the slot may have made its candidates otherwise.
     fn guarded(&self, exchange: &Exchange) -> Result<Vec<SocketAddr>, Fault> {
         let named = exchange.candidates();
@@ -90,7 +96,7 @@ impl<'a> Connecting<'a> {
 
     /// A plain stream to one of the candidates (RFC 8305): they are tried in order, each a moment after the one before
     /// or when that failed, and the first that connects is used. Its address is charged, the others' charge is lifted.
-    pub(crate) async fn dial(
+    async fn dial(
         &self,
         exchange: &mut Exchange,
         candidates: &[SocketAddr],

@@ -13,11 +13,14 @@ use crate::net::Net;
 use crate::pool::Pool;
 use crate::spool::Spooler;
 use crate::visit::Visit;
-use crate::{AddressGuard, ConfigError, FetchConfig, Refused, Sink, config, tls};
+use crate::{
+    AddressGuard, Answer, ConfigError, Dialed, FetchConfig, Forward, Refused, Sink, Tunnel, config, request, tls,
+    tunnel,
+};
 
 /// The HTTP client. Clones share one pool of connections and one cache of names.
 ///
-/// No request leaves without a permit, and a permit is spent by the request. This compiles, the three below do not:
+/// No request leaves without a permit, and a permit is spent by the request. This compiles, those below do not:
 ///
 /// ```
 /// async fn fine(fetcher: comity_fetch::Fetcher, permit: comity_policy::Permit, sink: &mut comity_fetch::Collect) {
@@ -35,6 +38,19 @@ use crate::{AddressGuard, ConfigError, FetchConfig, Refused, Sink, config, tls};
 /// async fn twice(fetcher: comity_fetch::Fetcher, permit: comity_policy::Permit, sink: &mut comity_fetch::Collect) {
 ///     fetcher.fetch(permit.clone(), sink).await; // no Clone
 ///     fetcher.fetch(permit, sink).await;
+/// }
+/// ```
+///
+/// ```compile_fail
+/// async fn no_door_without(fetcher: comity_fetch::Fetcher, url: comity_url::CrawlUrl) {
+///     fetcher.dial(url).await; // nor is it one for a tunnel
+/// }
+/// ```
+///
+/// ```compile_fail
+/// async fn two_doors(fetcher: comity_fetch::Fetcher, permit: comity_policy::Permit, post: comity_fetch::Forward) {
+///     fetcher.send(permit, post).await;
+///     fetcher.dial(permit).await; // moved
 /// }
 /// ```
 ///
@@ -147,11 +163,39 @@ impl Fetcher {
     /// [`Fetcher::fetch`] with optional parts of the request. A value that cannot be sent is left out, which makes
     /// the request unconditional.
     pub async fn fetch_with(&self, permit: Permit, request: &Request, sink: &mut dyn Sink) -> Fetched {
-        let visit = Visit::begin(&self.house, permit.url().clone());
+        let visit = Visit::begin(Arc::clone(&self.house), permit.url().clone());
         match permit.redeem(visit.started()) {
             Ok(exchange) => visit.run(exchange, request, sink).await,
             Err(stale) => visit.refuse(&stale),
         }
+    }
+
+    /// Sends somebody else's request: the door `send`. The answer is streamed through in its content coding.
+    ///
+    /// The URL asked for is the permit's. All bounds on time, head and bytes hold; the least rate counts the time for
+    /// which the site is waited for, not its taker's. The future may be dropped at any await, like [`Fetcher::fetch`]'s.
+    ///
+    /// # Errors
+    /// When no head came: the fault is in the capture, the receipt to be settled.
+    pub async fn send(&self, permit: Permit, mut forward: Forward) -> Result<Answer, Box<Fetched>> {
+        let mut visit = Visit::begin(Arc::clone(&self.house), permit.url().clone());
+        let exchange = match permit.redeem(visit.started()) {
+            Ok(exchange) => exchange,
+            Err(stale) => return Err(Box::new(visit.refuse(&stale))),
+        };
+        let request = request::forward(exchange.url(), &mut forward, &self.house);
+        match visit.head(exchange, request).await {
+            Ok((link, body)) => Ok(Answer::new(visit, link, body)),
+            Err(unanswered) => Err(Box::new(visit.give_up(unanswered))),
+        }
+    }
+
+    /// Opens a plain stream to a checked peer: the door `dial`, for tunnels. Always a connection of its own.
+    ///
+    /// # Errors
+    /// When there is no stream: why, and the receipt to be settled.
+    pub async fn dial(&self, permit: Permit) -> Result<Tunnel, Box<Dialed>> {
+        tunnel::dial(&self.house, permit).await.map_err(Box::new)
     }
 
     /// Closes the idle connections that have been idle for too long; all exchanges do so in passing.

@@ -50,6 +50,7 @@
 //! | `net`, `system`, `dns`, `clock` | [`Net`], [`SystemNet`], [`SystemClock`]: the world, passed in |
 //! | `guard`, `names`, `dead` | [`AddressGuard`] and [`Fetcher::candidates`]: where a site may be asked |
 //! | `fetcher`, `visit`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
+//! | `send`, `outgoing`, `tunnel` | [`Fetcher::send`] and [`Fetcher::dial`]: the doors for others' requests and tunnels |
 //! | `connect`, `race`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
 //! | `tap`, `head`, `frames` | heads as they were on the wire, and the books of the exchange |
 //! | [`signature`] | Web Bot Auth: requests signed with our own key |
@@ -76,12 +77,14 @@ mod outgoing;
 mod pool;
 mod race;
 mod request;
+mod send;
 pub mod signature;
 mod sink;
 mod spool;
 mod system;
 mod tap;
 mod tls;
+mod tunnel;
 mod visit;
 
 pub use clock::{SystemClock, SystemRandom};
@@ -91,5 +94,8 @@ pub use guard::AddressGuard;
 pub use media::{MediaRange, MediaTypes, NoMediaRange};
 pub use names::Refused;
 pub use net::{BoxFuture, Io, Net, ResolveError, Resolved};
+pub use outgoing::RequestBody;
+pub use send::{Answer, Forward, MethodRefused};
 pub use sink::{Collect, HeadOnly, ResponseHead, Sink, Want};
 pub use system::SystemNet;
+pub use tunnel::{Dialed, Tunnel};

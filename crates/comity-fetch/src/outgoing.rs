@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use comity_policy::{Clock, Instant};
+use comity_policy::{Clock, Instant, Reason};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
+
+use crate::fault::Fault;
 
 /// A body to be sent along, of any kind: see [`http_body_util::BodyExt::boxed_unsync`].
 pub type RequestBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
@@ -39,8 +41,8 @@ impl Outgoing {
     }
 
     /// What was wrong with the body itself.
-    pub(crate) fn fault(&self) -> Option<String> {
-        self.lock()?.fault.clone()
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        Some(Fault::new(Reason::FetchRequestBody, self.lock()?.fault.clone()?))
     }
 
     fn lock(&self) -> Option<MutexGuard<'_, Stream>> {

@@ -6,11 +6,13 @@ use http::header::{
 };
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use http_body::Body as _;
 
 use crate::coding::ACCEPTED;
 use crate::fault::Fault;
+use crate::fetcher::House;
 use crate::outgoing::Outgoing;
-use crate::{FetchConfig, Method, Request};
+use crate::{FetchConfig, Forward, Method, Request};
 
 const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
@@ -38,7 +40,7 @@ pub(crate) fn build(
     put(fields, HOST, Some(url.origin().authority()));
     put(fields, USER_AGENT, Some(&config.user_agent));
     match &extra.fields {
-        Some(forwarded) => forward(fields, forwarded),
+        Some(forwarded) => take_over(fields, forwarded),
         None => {
             put(fields, FROM, config.from.as_deref());
             put(fields, ACCEPT, Some(config.accept.as_deref().unwrap_or("*/*")));
@@ -57,6 +59,60 @@ pub(crate) fn build(
     Ok(request)
 }
 
+/// A request of somebody else for `url`: its fields but those of the connection, the Host that the URL names.
+///
+/// # Errors
+/// `url.unsendable` when the HTTP library would alter the target.
+pub(crate) fn forward(url: &CrawlUrl, given: &mut Forward, house: &House) -> Result<http::Request<Outgoing>, Fault> {
+    let body = given.take_body(house);
+    let exact = body.size_hint().exact();
+    let mut request = http::Request::new(body);
+    request.method_mut().clone_from(&given.method);
+    *request.uri_mut() = target(url)?;
+    let fields = request.headers_mut();
+    put(fields, HOST, Some(url.origin().authority()));
+    let named = connection_options(&given.fields);
+    for (name, value) in &given.fields {
+        // A length that is not the body's would let two readers see two requests.
+        let length_lies = name == CONTENT_LENGTH && (exact.is_none() || exact != length(value));
+        if !(is_of_the_connection(name) || named.contains(name) || length_lies) {
+            fields.append(name.clone(), value.clone());
+        }
+    }
+    // RFC 9110 §8.6: methods that mean a body say that there is none.
+    if exact == Some(0) && [http::Method::POST, http::Method::PUT, http::Method::PATCH].contains(&given.method) {
+        fields.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    Ok(request)
+}
+
+/// The fields that Connection names (RFC 9110 §7.6.1).
+fn connection_options(fields: &HeaderMap) -> Vec<HeaderName> {
+    let values = fields.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
+}
+
+/// Fields of one connection (RFC 9110 §7.6.1), those for proxies, `Expect`, which nobody here would wait for, and `Host`,
+/// which the URL names.
+fn is_of_the_connection(name: &HeaderName) -> bool {
+    const NAMES: [HeaderName; 9] = [
+        HOST,
+        TRANSFER_ENCODING,
+        CONNECTION,
+        UPGRADE,
+        TE,
+        TRAILER,
+        EXPECT,
+        HeaderName::from_static("keep-alive"),
+        HeaderName::from_static("http2-settings"),
+    ];
+    NAMES.contains(name) || name.as_str().starts_with("proxy-")
+}
+
+fn length(value: &HeaderValue) -> Option<u64> {
+    value.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
+}
+
 fn target(url: &CrawlUrl) -> Result<Uri, Fault> {
     let unsendable = |what: &str| Fault::new(Reason::UrlUnsendable, format!("{url}: {what}"));
     let target = PathAndQuery::try_from(url.request_target()).map_err(|error| unsendable(&error.to_string()))?;
@@ -68,30 +124,14 @@ fn target(url: &CrawlUrl) -> Result<Uri, Fault> {
 }
 
 /// Takes over the fields of a forwarded request, but those that belong to one connection or would change whom it asks.
-fn forward(fields: &mut HeaderMap, forwarded: &HeaderMap) {
+fn take_over(fields: &mut HeaderMap, forwarded: &HeaderMap) {
     fields.reserve(forwarded.len());
     if forwarded.contains_key(USER_AGENT) {
         fields.remove(USER_AGENT);
     }
-    for (name, value) in forwarded.iter().filter(|(name, _)| !is_of_the_connection(name)) {
+    for (name, value) in forwarded.iter().filter(|(name, _)| !is_of_the_connection(name) && **name != CONTENT_LENGTH) {
         fields.append(name, value.clone());
     }
-}
-
-fn is_of_the_connection(name: &HeaderName) -> bool {
-    const NAMES: [HeaderName; 10] = [
-        HOST,
-        CONTENT_LENGTH,
-        TRANSFER_ENCODING,
-        CONNECTION,
-        UPGRADE,
-        TE,
-        TRAILER,
-        EXPECT,
-        HeaderName::from_static("keep-alive"),
-        HeaderName::from_static("http2-settings"),
-    ];
-    NAMES.contains(name) || name.as_str().starts_with("proxy-")
 }
 
 fn put(fields: &mut HeaderMap, name: HeaderName, value: Option<&str>) {

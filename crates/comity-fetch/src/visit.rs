@@ -1,9 +1,14 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use comity_policy::{
     Capture, Exchange, Instant, Outcome, PaceFields, Protocol, Reason, Spool, StalePermit, Timings, Truncation, Vantage,
 };
 use comity_url::CrawlUrl;
-use hyper::body::{Body as _, Incoming};
+use http_body::Body as _;
+use http_body::Frame;
+use hyper::body::Incoming;
 
 use crate::connect::Connecting;
 use crate::deadline::Deadline;
@@ -16,22 +21,24 @@ use crate::tap::Closed;
 use crate::{ResponseHead, Sink, Want, head, request};
 
 /// One exchange from the spent permit to its receipt; fills a [`Capture`] on the way.
-pub(crate) struct Visit<'a> {
-    house: &'a House,
-    capture: Capture,
+pub(crate) struct Visit {
+    pub(crate) house: Arc<House>,
+    pub(crate) capture: Capture,
     start: Instant,
     /// When the head arrived.
     head: Option<Instant>,
+    /// How long the body's taker kept the site waiting since then.
+    waited: Duration,
 }
 
 /// An exchange that ended without an answer.
-struct Unanswered {
-    exchange: Option<Exchange>,
-    fault: Fault,
+pub(crate) struct Unanswered {
+    pub(crate) exchange: Option<Exchange>,
+    pub(crate) fault: Fault,
 }
 
-impl<'a> Visit<'a> {
-    pub(crate) fn begin(house: &'a House, url: CrawlUrl) -> Self {
+impl Visit {
+    pub(crate) fn begin(house: Arc<House>, url: CrawlUrl) -> Self {
         let capture = Capture {
             url,
             started: house.clock.wall(),
@@ -50,7 +57,8 @@ impl<'a> Visit<'a> {
             detail: None,
             timings: Timings::default(),
         };
-        Self { house, capture, start: house.clock.now(), head: None }
+        let start = house.clock.now();
+        Self { house, capture, start, head: None, waited: Duration::ZERO }
     }
 
     /// The instant by which the permit is judged.
@@ -66,13 +74,29 @@ impl<'a> Visit<'a> {
 
     /// Sends the request and takes in the answer.
     pub(crate) async fn run(mut self, exchange: Exchange, extra: &Request, sink: &mut dyn Sink) -> Fetched {
-        let request = match request::build(exchange.url(), extra, &self.house.config, self.capture.started) {
-            Ok(request) => request,
-            Err(fault) => return self.give_up(Unanswered { exchange: Some(exchange), fault }),
-        };
-        match self.ask(exchange, &request).await {
-            Ok((link, answer)) => self.receive(link, answer, sink).await,
+        let request = request::build(exchange.url(), extra, &self.house.config, self.capture.started);
+        match self.head(exchange, request).await {
+            Ok((link, body)) => self.receive(link, body, sink).await,
             Err(unanswered) => self.give_up(unanswered),
+        }
+    }
+
+    /// Sends the request, waits for the head and takes it in.
+    pub(crate) async fn head(
+        &mut self,
+        exchange: Exchange,
+        request: Result<http::Request<Outgoing>, Fault>,
+    ) -> Result<(Link, Incoming), Unanswered> {
+        let request = match request {
+            Ok(request) => request,
+            Err(fault) => return Err(Unanswered { exchange: Some(exchange), fault }),
+        };
+        let (link, answer) = self.ask(exchange, &request).await?;
+        link.books.head_seen();
+        self.head = Some(self.house.clock.now());
+        match self.take_head(&link, &answer) {
+            Ok(()) => Ok((link, answer.into_body())),
+            Err(fault) => Err(Unanswered { exchange: self.take_books(&link), fault }),
         }
     }
 
@@ -85,7 +109,8 @@ impl<'a> Visit<'a> {
         mut exchange: Exchange,
         request: &http::Request<Outgoing>,
     ) -> Result<(Link, http::Response<Incoming>), Unanswered> {
-        let connecting = Connecting::new(self.house, self.start);
+        let house = Arc::clone(&self.house);
+        let connecting = Connecting::new(&house, self.start);
         loop {
             let found = connecting.find(&mut exchange).await;
             let (mut link, connect) = match found {
@@ -103,6 +128,7 @@ impl<'a> Visit<'a> {
                 });
             }
             let most = self.house.config.limits.max_head_bytes;
+            let body = request.body().clone();
             let (request, head) = match self.shape(&link, request.clone()) {
                 Ok(shaped) => shaped,
                 Err(fault) => return Err(Unanswered { exchange: Some(exchange), fault }),
@@ -113,7 +139,8 @@ impl<'a> Visit<'a> {
                 Err(fault) => fault,
             };
             let Some(closed) = link.books.close() else { return Err(Unanswered { exchange: None, fault }) };
-            if connect.is_some() || closed.written.is_some() || fault.reason != Reason::FetchReset {
+            let begun = closed.written.is_some() || body.moved().is_some();
+            if connect.is_some() || begun || fault.reason != Reason::FetchReset {
                 return Err(self.unanswered(closed, fault));
             }
             exchange = closed.exchange;
@@ -145,11 +172,23 @@ impl<'a> Visit<'a> {
         link: &mut Link,
         request: http::Request<Outgoing>,
     ) -> Result<http::Response<Incoming>, Fault> {
-        let limits = &self.house.config.limits;
-        let now = self.house.clock.now();
-        let deadline = Deadline::after(now, limits.head, Reason::FetchTimeoutHead).or(self.total());
-        let answer = deadline.bound(&*self.house.clock, link.send(request)).await.map_err(Fault::timed_out)?;
-        answer.map_err(|error| Fault::before_head(&error))
+        let (clock, wait) = (&*self.house.clock, self.house.config.limits.head);
+        let body = request.body().clone();
+        let mut from = clock.now();
+        let mut sending = std::pin::pin!(link.send(request));
+        loop {
+            let deadline = Deadline::after(from, wait, Reason::FetchTimeoutHead).or(self.total());
+            match deadline.bound(clock, sending.as_mut()).await {
+                Ok(answer) => {
+                    return answer.map_err(|error| body.fault().unwrap_or_else(|| Fault::before_head(&error)));
+                }
+                // While a body goes out, the site cannot be expected to answer.
+                Err(Reason::FetchTimeoutHead) if body.moved().is_some_and(|moved| moved > from) => {
+                    from = body.moved().unwrap_or(from);
+                }
+                Err(reason) => return Err(Fault::timed_out(reason)),
+            }
+        }
     }
 
     fn unanswered(&mut self, closed: Closed, fault: Fault) -> Unanswered {
@@ -164,17 +203,10 @@ impl<'a> Visit<'a> {
         Unanswered { exchange: Some(closed.exchange), fault }
     }
 
-    /// Takes in head and body, and keeps the connection when it can be used again.
-    async fn receive(mut self, mut link: Link, answer: http::Response<Incoming>, sink: &mut dyn Sink) -> Fetched {
-        link.books.head_seen();
-        self.head = Some(self.house.clock.now());
-        if let Err(fault) = self.take_head(&link, &answer) {
-            self.fail(fault);
-            return self.close(&link);
-        }
-        let head = ResponseHead { status: answer.status().as_u16(), fields: &self.capture.fields };
-        let want = sink.head(&head);
-        let body = answer.into_body();
+    /// Takes in the body, and keeps the connection when it can be used again.
+    async fn receive(mut self, mut link: Link, body: Incoming, sink: &mut dyn Sink) -> Fetched {
+        let status = self.capture.status.unwrap_or_default();
+        let want = sink.head(&ResponseHead { status, fields: &self.capture.fields });
         let whole = match want {
             Want::HeadOnly | Want::OtherType => {
                 if want == Want::OtherType {
@@ -188,16 +220,15 @@ impl<'a> Visit<'a> {
             }
             Want::Body => self.take_body(&mut link, body, sink).await,
         };
+        self.close(link, whole).await
+    }
+
+    /// Ends the exchange; a connection whose answer was read to its end is kept.
+    pub(crate) async fn close(mut self, link: Link, whole: bool) -> Fetched {
         let exchange = self.take_books(&link);
         if whole {
             self.keep(link).await;
         }
-        self.finish(exchange)
-    }
-
-    /// Ends the exchange and its connection.
-    fn close(mut self, link: &Link) -> Fetched {
-        let exchange = self.take_books(link);
         self.finish(exchange)
     }
 
@@ -241,7 +272,7 @@ impl<'a> Visit<'a> {
 
     /// Reads the body; true when it arrived to its end.
     async fn take_body(&mut self, link: &mut Link, body: Incoming, sink: &mut dyn Sink) -> bool {
-        let house = self.house;
+        let house = Arc::clone(&self.house);
         let fields = std::mem::take(&mut self.capture.fields);
         let head = ResponseHead { status: self.capture.status.unwrap_or_default(), fields: &fields };
         let mut intake = Intake::new(&head, sink, &house.config.limits, &house.spooler);
@@ -254,8 +285,7 @@ impl<'a> Visit<'a> {
         self.capture.decoded_len = taken.decoded;
         let whole = cut.is_none();
         if let Some(fault) = cut {
-            self.capture.truncated = Some(fault.truncation());
-            self.fail(fault);
+            self.cut(fault);
         } else if let Some(fault) = taken.coding {
             self.fail(fault);
         }
@@ -263,28 +293,54 @@ impl<'a> Visit<'a> {
     }
 
     async fn read(&self, link: &mut Link, mut body: Incoming, intake: &mut Intake<'_>) -> Result<(), Fault> {
-        let (limits, clock) = (&self.house.config.limits, &*self.house.clock);
-        loop {
-            let received = intake.received();
-            let next = link.next(&mut body, || self.is_slow(received));
-            let idle = Deadline::after(clock.now(), limits.idle, Reason::FetchTimeoutIdle).or(self.total());
-            match idle.bound(clock, next).await.map_err(Fault::timed_out)? {
-                Next::Frame(frame) => {
-                    if let Ok(piece) = frame.into_data() {
-                        intake.take(&piece)?;
-                        if intake.is_full() {
-                            intake.flush().await?;
-                        }
-                    }
+        while let Some(frame) = self.next(link, &mut body, intake.received()).await? {
+            if let Ok(piece) = frame.into_data() {
+                intake.take(&piece)?;
+                if intake.is_full() {
+                    intake.flush().await?;
                 }
-                Next::End => return Ok(()),
-                Next::Broken(error) => return Err(Fault::within_body(&error)),
-                Next::Slow => return Err(self.slow(received)),
             }
-            // A site that never lets us wait would otherwise never meet the deadline.
-            if self.house.clock.now().since(self.start) >= limits.total {
-                return Err(Fault::timed_out(Reason::FetchTimeoutTotal));
-            }
+            self.within_total()?;
+        }
+        Ok(())
+    }
+
+    /// A site that never lets us wait would otherwise never meet the deadline.
+    pub(crate) fn within_total(&self) -> Result<(), Fault> {
+        let over = self.now().since(self.start) >= self.house.config.limits.total;
+        if over { Err(Fault::timed_out(Reason::FetchTimeoutTotal)) } else { Ok(()) }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.house.clock.now()
+    }
+
+    /// The body's taker kept the site waiting since `handed`: that is not the site's slowness.
+    pub(crate) fn taker_waited(&mut self, handed: Instant) {
+        self.waited += self.now().since(handed);
+    }
+
+    /// The body ends here, before its end.
+    pub(crate) fn cut(&mut self, fault: Fault) {
+        self.capture.truncated = Some(fault.truncation());
+        self.fail(fault);
+    }
+
+    /// The next piece of a body of which `received` bytes came so far; `None` at its end.
+    pub(crate) async fn next(
+        &self,
+        link: &mut Link,
+        body: &mut Incoming,
+        received: u64,
+    ) -> Result<Option<Frame<Bytes>>, Fault> {
+        let (limits, clock) = (&self.house.config.limits, &*self.house.clock);
+        let next = link.next(body, || self.is_slow(received));
+        let idle = Deadline::after(clock.now(), limits.idle, Reason::FetchTimeoutIdle).or(self.total());
+        match idle.bound(clock, next).await.map_err(Fault::timed_out)? {
+            Next::Frame(frame) => Ok(Some(frame)),
+            Next::End => Ok(None),
+            Next::Broken(error) => Err(Fault::within_body(&error)),
+            Next::Slow => Err(self.slow(received)),
         }
     }
 
@@ -292,7 +348,7 @@ impl<'a> Visit<'a> {
     fn is_slow(&self, received: u64) -> bool {
         let limits = &self.house.config.limits;
         let Some(head) = self.head else { return false };
-        let took = self.house.clock.now().since(head);
+        let took = self.house.clock.now().since(head).saturating_sub(self.waited);
         took >= limits.rate_grace && u128::from(received) * 1000 < u128::from(limits.least_rate) * took.as_millis()
     }
 
@@ -311,13 +367,13 @@ impl<'a> Visit<'a> {
         }
     }
 
-    fn give_up(mut self, unanswered: Unanswered) -> Fetched {
+    pub(crate) fn give_up(mut self, unanswered: Unanswered) -> Fetched {
         self.fail(unanswered.fault);
         self.finish(unanswered.exchange)
     }
 
     /// The first fault counts.
-    fn fail(&mut self, fault: Fault) {
+    pub(crate) fn fail(&mut self, fault: Fault) {
         if self.capture.fault.is_none() {
             tracing::debug!(url = %self.capture.url, reason = %fault.reason, detail = %fault.detail, "fetch failed");
             self.capture.fault = Some(fault.reason);

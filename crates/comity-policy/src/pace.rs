@@ -339,20 +339,10 @@ const fn waits_after(status: u16) -> bool {
     matches!(status, 300..=399 | 429 | 503)
 }
 
-/// A failure that says something about the origin. A refused address, a name that does not exist, an address without
-/// a turn, a URL that cannot be sent or our own stop does not.
+/// A failure that says something about the origin. A refused address, a name that does not exist, or a cause on our
+/// side does not.
 const fn counts_against_origin(reason: Reason) -> bool {
-    !matches!(
-        reason,
-        Reason::FetchDns
-            | Reason::FetchCancelled
-            | Reason::AddressPrivate
-            | Reason::AddressNone
-            | Reason::PermitStale
-            | Reason::RateAddress
-            | Reason::RateVisitTime
-            | Reason::UrlUnsendable
-    )
+    !(reason.is_ours() || reason.is_refused_address() || matches!(reason, Reason::FetchDns))
 }
 
 /// Exponential smoothing with weight 1/4: a few answers settle it, one outlier does not.

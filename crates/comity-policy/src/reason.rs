@@ -117,6 +117,49 @@ impl Reason {
         Self::ALL.iter().copied().find(|reason| reason.code() == code)
     }
 
+    /// True when something took too long, or came too slowly: it may be quicker another time.
+    #[must_use]
+    pub const fn is_timeout(self) -> bool {
+        matches!(
+            self,
+            Self::FetchDnsTimeout
+                | Self::FetchTimeoutConnect
+                | Self::FetchTimeoutHead
+                | Self::FetchTimeoutIdle
+                | Self::FetchTimeoutTotal
+                | Self::FetchSlow
+        )
+    }
+
+    /// True when there is no address that may be connected to.
+    #[must_use]
+    pub const fn is_refused_address(self) -> bool {
+        matches!(self, Self::AddressPrivate | Self::AddressNone)
+    }
+
+    /// True when a bound of ours on size was met: the site answers the same another time.
+    #[must_use]
+    pub const fn is_size_limit(self) -> bool {
+        matches!(self, Self::FetchTooLarge | Self::FetchRatio | Self::FetchHeaders)
+    }
+
+    /// True when the cause lies on our side: turns, permits, stops, disks, bodies that we sent along.
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        matches!(
+            self,
+            Self::FetchCancelled
+                | Self::FetchSpool
+                | Self::FetchRequestBody
+                | Self::FetchType
+                | Self::PermitStale
+                | Self::RateAddress
+                | Self::ConcAddress
+                | Self::RateVisitTime
+                | Self::UrlUnsendable
+        )
+    }
+
     /// True when the URL was let through.
     #[must_use]
     pub const fn is_ok(self) -> bool {

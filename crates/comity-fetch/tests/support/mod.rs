@@ -223,6 +223,7 @@ impl Rig {
         let names = BTreeMap::from([
             ("a.test".to_owned(), parse(&["10.0.0.1"])),
             ("b.test".to_owned(), parse(&["10.0.0.2"])),
+            ("c.test".to_owned(), parse(&["10.0.0.3"])),
             ("two.test".to_owned(), parse(&["10.0.0.1", "10.0.0.2"])),
             ("mixed.test".to_owned(), parse(&["127.0.0.1", "10.0.0.1"])),
             ("inside.test".to_owned(), parse(&["127.0.0.1", "169.254.169.254"])),
