@@ -24,7 +24,7 @@ impl Fault {
     pub(crate) fn before_head(error: &hyper::Error) -> Self {
         let reason = if error.is_parse_too_large() {
             Reason::FetchHeaders
-        } else if error.is_parse() || breaks_http2(error) {
+        } else if error.is_parse() || breaks_http2(error) || breaks_framing(error) {
             Reason::FetchProtocol
         } else {
             Reason::FetchReset
@@ -34,10 +34,8 @@ impl Fault {
 
     /// What hyper says within a body: broken framing, or an end before the end.
     pub(crate) fn within_body(error: &hyper::Error) -> Self {
-        let kind = io_kind(error);
-        let framing = matches!(kind, Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput));
-        let reason =
-            if framing || error.is_parse() || breaks_http2(error) { Reason::FetchProtocol } else { Reason::FetchReset };
+        let framing = breaks_framing(error) || error.is_parse() || breaks_http2(error);
+        let reason = if framing { Reason::FetchProtocol } else { Reason::FetchReset };
         Self::new(reason, chain(error))
     }
 
@@ -61,9 +59,10 @@ fn breaks_http2(error: &hyper::Error) -> bool {
     causes(error).filter_map(|cause| cause.downcast_ref::<h2::Error>()).any(flaw)
 }
 
-/// The kind of the first I/O error among the causes.
-fn io_kind(error: &hyper::Error) -> Option<io::ErrorKind> {
-    causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind)
+/// True when the first I/O error among the causes is about what was read, and not about reading it.
+fn breaks_framing(error: &hyper::Error) -> bool {
+    let kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+    matches!(kind, Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput))
 }
 
 /// An error and its causes in one line.

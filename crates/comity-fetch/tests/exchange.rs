@@ -375,3 +375,15 @@ fn fetching_may_move_between_threads() {
     }
     let _ = check;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_range_is_never_asked_for() {
+    let rig = Rig::new(|_, _| answering(ok("x")));
+    let request = Request { if_none_match: Some("\"x\"".into()), if_modified_since: None };
+    rig.fetch("http://a.test/").await;
+    rig.fetch_with("http://a.test/", &request).await;
+    let permit = rig.robots_permit("http://b.test").await;
+    rig.settle(&mut rig.fetcher.fetch(permit, &mut Collect::default()).await);
+    assert_eq!(rig.log.requests(), 3);
+    assert!(rig.log.received().iter().all(|text| !text.to_lowercase().contains("range:")));
+}

@@ -45,7 +45,8 @@ async fn the_first_that_connects_is_used_and_a_dead_family_costs_a_quarter_of_a_
     let mut long: Vec<(&str, Script)> = four_dead.iter().map(|text| (text.as_str(), Script::Hang)).collect();
     long.push((FOUR, serve()));
     // Addresses with what they do, whom the request goes to, after how many milliseconds, connections begun.
-    let rows: Vec<(&str, Vec<(&str, Script)>, &str, u128, usize)> = vec![
+    type Row<'a> = (&'a str, Vec<(&'a str, Script)>, &'a str, u128, usize);
+    let rows: Vec<Row<'_>> = vec![
         ("IPv6 alone", vec![(SIX, serve())], SIX, 0, 1),
         ("IPv4 alone", vec![(FOUR, serve())], FOUR, 0, 1),
         ("both live", vec![(SIX, serve()), (FOUR, serve())], SIX, 0, 1),

@@ -96,3 +96,114 @@ async fn answers_from_the_cache_pass_the_guard_too() {
     assert_eq!(candidates(&rig, "http://a.test").await, Err(Reason::AddressPrivate));
     assert_eq!(candidates(&rig, "http://a.test").await, Err(Reason::AddressPrivate));
 }
+
+/// Spellings of addresses that must not be connected to, as a page could link to them.
+const FORMS: [&str; 84] = [
+    // Loopback, in every base and length that URLs allow.
+    "127.0.0.1",
+    "127.1",
+    "127.0.1",
+    "127.0.0.1.",
+    "127.255.255.255",
+    "2130706433",
+    "2130706433.",
+    "0x7f000001",
+    "0x7F.0x0.0x0.0x1",
+    "0x7f.1",
+    "017700000001",
+    "0177.0.0.1",
+    "0177.1",
+    "0x7f.0.0.01",
+    "00000177.0.0.1",
+    "127.0x1",
+    "%31%32%37.0.0.1",
+    "127%2e0%2e0%2e1",
+    "１２７.０.０.１",
+    "127。0。0。1",
+    "①②⑦.⓪.⓪.①",
+    // This network, private, shared, benchmarking, documentation, reserved, broadcast, multicast.
+    "0",
+    "0.0.0.0",
+    "0x0",
+    "0.1.2.3",
+    "10.0.0.1",
+    "10.1",
+    "167772161",
+    "0xa000001",
+    "012.0.0.1",
+    "100.64.0.1",
+    "1681915905",
+    "172.16.0.1",
+    "172.31.255.255",
+    "2886729729",
+    "192.168.0.1",
+    "3232235521",
+    "0xc0a80001",
+    "0300.0250.0.1",
+    "192.0.0.1",
+    "192.0.0.192",
+    "192.0.2.1",
+    "192.88.99.1",
+    "198.18.0.1",
+    "198.19.255.255",
+    "198.51.100.7",
+    "203.0.113.7",
+    "224.0.0.1",
+    "239.255.255.250",
+    "240.0.0.1",
+    "255.255.255.255",
+    "4294967295",
+    // Metadata of the clouds.
+    "169.254.169.254",
+    "2852039166",
+    "0xa9fea9fe",
+    "0251.0376.0251.0376",
+    "169.254.43518",
+    "169.254.170.2",
+    "168.63.129.16",
+    "100.100.100.200",
+    "[fd00:ec2::254]",
+    "[::ffff:169.254.169.254]",
+    "[::ffff:a9fe:a9fe]",
+    // IPv6, its own and what it translates.
+    "[::]",
+    "[::1]",
+    "[0:0:0:0:0:0:0:1]",
+    "[0000::0001]",
+    "[::127.0.0.1]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[::ffff:0:127.0.0.1]",
+    "[64:ff9b::7f00:1]",
+    "[64:ff9b::8.8.8.8]",
+    "[64:ff9b:1::1]",
+    "[2002:7f00:1::]",
+    "[2001:0:53aa:64c::]",
+    "[fc00::1]",
+    "[fd12:3456::1]",
+    "[fe80::1]",
+    "[fec0::1]",
+    "[ff02::1]",
+    "[2001:db8::1]",
+    "[100::1]",
+    "[3fff::1]",
+];
+
+#[tokio::test(start_paused = true)]
+async fn no_spelling_of_an_inner_address_gets_past_the_guard() {
+    // Names would resolve to a public address here: none of these may be taken for a name.
+    let rig = Rig::with(FetchConfig::new(support::AGENT), |_, _| answering(ok("")));
+    let mut refused_as_url = 0;
+    for form in FORMS {
+        match comity_url::CrawlUrl::parse(&format!("http://{form}/latest/meta-data")) {
+            Err(_) => refused_as_url += 1,
+            Ok(url) => {
+                let found = rig.fetcher.candidates(url.origin()).await;
+                let reason = found.map_err(|refused| refused.reason);
+                assert_eq!(reason, Err(Reason::AddressPrivate), "{form} is {}", url.origin());
+            }
+        }
+    }
+    assert!(refused_as_url <= 5, "{refused_as_url} are no URLs: then the guard was hardly asked");
+    assert!(rig.log.asked.lock().unwrap().is_empty() && rig.log.peers().is_empty());
+}

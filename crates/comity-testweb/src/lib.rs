@@ -47,6 +47,7 @@
 //! | see what arrived | [`Observer::log`], [`Sighting`], [`Request`] |
 //! | judge it | [`Observer::audit`], [`Auditor`], [`Audit`], [`Violation`], [`Breach`] |
 //! | know what was to be found | [`Observer::expected`], [`Expected`] |
+//! | have servers that misbehave | module `hostile`, of the feature of that name |
 
 mod answer;
 mod audit;
@@ -56,6 +57,8 @@ mod demo;
 mod dice;
 mod expected;
 mod generated;
+#[cfg(feature = "hostile")]
+pub mod hostile;
 mod layout;
 mod live;
 mod log;

@@ -1,0 +1,69 @@
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// One end of a connection, and what its server has written so far.
+pub(super) struct Wire<S> {
+    stream: S,
+    written: u64,
+}
+
+/// A server writes no more than this on one connection.
+const MOST: u64 = 2 << 30;
+/// What is endless comes in pieces of about this many bytes.
+pub(super) const PIECE: usize = 16 << 10;
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Wire<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self { stream, written: 0 }
+    }
+
+    /// Reads up to the end of a request head.
+    pub(super) async fn request(&mut self) -> io::Result<()> {
+        let mut tail = [0; 4];
+        while &tail != b"\r\n\r\n" {
+            tail.rotate_left(1);
+            tail[3] = self.stream.read_u8().await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        self.stream.read_exact(buffer).await.map(drop)
+    }
+
+    pub(super) async fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        let bytes = bytes.as_ref();
+        self.written += bytes.len() as u64;
+        if self.written > MOST {
+            return Err(io::Error::other("enough"));
+        }
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
+    }
+
+    /// Sends the same again and again, until the client hangs up.
+    pub(super) async fn repeat(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let piece = bytes.repeat((PIECE / bytes.len().max(1)).max(1));
+        loop {
+            self.send(&piece).await?;
+        }
+    }
+
+    /// A byte a second.
+    pub(super) async fn trickle(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for byte in bytes {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            self.send([*byte]).await?;
+        }
+        Ok(())
+    }
+
+    /// Does nothing more until the client hangs up.
+    pub(super) async fn hold(&mut self) -> io::Result<()> {
+        let mut sink = [0; 1024];
+        while self.stream.read(&mut sink).await? > 0 {}
+        Ok(())
+    }
+}
