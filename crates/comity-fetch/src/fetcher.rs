@@ -146,7 +146,15 @@ impl Fetcher {
     /// say in time, `address.private` when the guard refused all, `address.none` when the map has an empty entry.
     pub async fn candidates(&self, origin: &Origin) -> Result<Vec<SocketAddr>, Refused> {
         let House { net, clock, config, guard, names, dead, .. } = &*self.house;
-        let mut found = names::candidates(origin, (&**net, &**clock), config, guard, names).await?;
+        let begun = tracing::enabled!(tracing::Level::DEBUG).then(|| clock.now());
+        let found = names::candidates(origin, (&**net, &**clock), config, guard, names).await;
+        if let Some(begun) = begun {
+            let dns_ms = clock.now().since(begun).as_secs_f64() * 1000.0;
+            let (addresses, reason) =
+                (found.as_ref().map_or(0, Vec::len), found.as_ref().err().map(|r| r.reason.code()));
+            tracing::debug!(%origin, dns_ms, addresses, reason, "names");
+        }
+        let mut found = found?;
         dead.order(&mut found, clock.now());
         Ok(found)
     }

@@ -385,8 +385,28 @@ impl Visit {
         let now = self.house.clock.now();
         self.capture.timings.total = now.since(self.start);
         self.capture.timings.body = self.head.map(|head| now.since(head));
+        self.report();
         let outcome = self.outcome();
         Fetched { capture: self.capture, receipt: exchange.map(Exchange::finish), outcome }
+    }
+
+    /// One event for each exchange, whatever became of it; fields that did not happen are left out.
+    fn report(&self) {
+        let (capture, millis) = (&self.capture, |part: Option<Duration>| part.map(|part| part.as_secs_f64() * 1000.0));
+        tracing::debug!(
+            origin = %capture.url.origin(),
+            target = capture.url.request_target(),
+            peer = capture.peer.map(tracing::field::display),
+            protocol = capture.protocol.as_str(),
+            status = capture.status,
+            reason = capture.fault.map(Reason::code),
+            bytes = capture.body.len(),
+            connect_ms = millis(capture.timings.connect),
+            head_ms = millis(capture.timings.head),
+            body_ms = millis(capture.timings.body),
+            total_ms = millis(Some(capture.timings.total)),
+            "exchange"
+        );
     }
 
     /// Answered whenever a head came, whatever became of its body.
