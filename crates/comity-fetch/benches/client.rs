@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use comity_fetch::{FetchConfig, Fetcher, ResponseHead, Sink, SystemClock, SystemNet, Want};
 use comity_policy::{
-    Adaptive, Clock, Judgement, Pacer, Permit, Politeness, RobotsEvent, RobotsLife, SeededRandom, Terms, judge,
+    Adaptive, Clock, Judgement, OptOuts, Pacer, Permit, Politeness, RobotsEvent, RobotsLife, SeededRandom, Terms, judge,
 };
 use comity_url::CrawlUrl;
 use http_body_util::{BodyExt, Empty};
@@ -142,7 +142,7 @@ impl Ours {
 
     fn permit(&self, url: &CrawlUrl, life: &RobotsLife, at: SocketAddr) -> Permit {
         let slot = self.pacer.try_slot(url.origin(), vec![at], self.clock.now()).unwrap();
-        match judge(url, life, &Terms::default(), self.clock.wall()) {
+        match judge(url, life, &Terms::default(), &OptOuts::default(), self.clock.wall()) {
             Judgement::Allow(allowance) => Permit::new(allowance, slot).unwrap(),
             other => panic!("{other:?}"),
         }

@@ -56,7 +56,11 @@ impl<'a> Intake<'a> {
             Ok(found) => stack(&found),
             Err(unknown) => (Decoding::Given, Some(unknown)),
         };
-        Self { sink, limits, decoding, coded: spooler.draft(), received: 0, decoded: 0, flaw }
+        let mut coded = spooler.draft();
+        if let Some(length) = head.field("content-length").and_then(|text| text.parse().ok()) {
+            coded.expect(length);
+        }
+        Self { sink, limits, decoding, coded, received: 0, decoded: 0, flaw }
     }
 
     /// Takes the next bytes as received.

@@ -19,6 +19,9 @@ pub(crate) struct Spooler {
     used: Arc<AtomicU64>,
 }
 
+/// What a site claims is believed up to here (our choice: most pages are smaller, and 32 lies cost 8 MiB).
+const MOST_EXPECTED: usize = 256 << 10;
+
 /// A body under way.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
@@ -60,6 +63,12 @@ impl Spooler {
 }
 
 impl Draft<'_> {
+    /// Makes room for a body of `bytes`, if that is what comes: then it is not moved about while it grows.
+    pub(crate) fn expect(&mut self, bytes: u64) {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.memory.reserve_exact(bytes.min(self.spooler.in_memory).min(MOST_EXPECTED));
+    }
+
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.memory.extend_from_slice(bytes);
     }

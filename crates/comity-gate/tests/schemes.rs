@@ -1,7 +1,7 @@
 //! http and https of one host: two origins, two files, and a chain that goes to and fro between them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use comity_fetch::{BoxFuture, FetchConfig, Fetcher, Io, Net, ResolveError, SystemClock};
@@ -22,8 +22,8 @@ struct Host {
 }
 
 impl Net for Host {
-    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>> {
-        Box::pin(async { Ok(vec!["203.0.114.1".parse().unwrap()]) })
+    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, Result<comity_fetch::Resolved, ResolveError>> {
+        Box::pin(async { Ok(vec!["203.0.114.1".parse().unwrap()].into()) })
     }
 
     fn connect(&self, address: SocketAddr) -> BoxFuture<'static, std::io::Result<Box<dyn Io>>> {

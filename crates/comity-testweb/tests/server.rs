@@ -219,7 +219,7 @@ async fn faults_in_memory_on_paused_time() {
 #[tokio::test(start_paused = true)]
 async fn connections_fail_as_told() {
     let (net, _observer) = Web::plain(1, 1, 0).in_memory();
-    let address = net.resolve("o0.demo.test").await.unwrap()[0];
+    let address = net.resolve("o0.demo.test").await.unwrap().addresses[0];
     let to = SocketAddr::new(address, 80);
     net.set_connect_fault(address, Some(ConnectFault::Refused));
     assert_eq!(net.connect(to).await.err().map(|error| error.kind()), Some(ErrorKind::ConnectionRefused));

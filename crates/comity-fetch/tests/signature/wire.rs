@@ -1,9 +1,9 @@
 //! What a site behind TLS receives.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use comity_fetch::{BoxFuture, Collect, FetchConfig, Io, Net, ResolveError};
+use comity_fetch::{BoxFuture, Collect, FetchConfig, Io, Net, ResolveError, Resolved};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsAcceptor;
@@ -20,8 +20,8 @@ struct Site {
 }
 
 impl Net for Site {
-    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>> {
-        Box::pin(async { Ok(vec!["10.0.0.1".parse().unwrap()]) })
+    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>> {
+        Box::pin(async { Ok(vec!["10.0.0.1".parse().unwrap()].into()) })
     }
 
     fn connect(&self, _addr: SocketAddr) -> BoxFuture<'static, std::io::Result<Box<dyn Io>>> {

@@ -85,7 +85,7 @@ impl Foreign {
     async fn send(self, mut request: Request<Empty<Bytes>>) -> Result<Response<Incoming>, Error> {
         let uri = request.uri().clone();
         let host = uri.host().ok_or("no host")?;
-        let address = *self.net.resolve(host).await?.first().ok_or("no address")?;
+        let address = *self.net.resolve(host).await?.addresses.first().ok_or("no address")?;
         self.connects.fetch_add(1, Ordering::Relaxed);
         let io = self.net.connect(SocketAddr::new(address, uri.port_u16().unwrap_or(80))).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(io)).await?;

@@ -236,11 +236,11 @@ struct Watched {
 }
 
 impl Net for Watched {
-    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Vec<IpAddr>, ResolveError>> {
+    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<comity_fetch::Resolved, ResolveError>> {
         let mut dns = self.dns.lock().unwrap();
         let answer = if dns.len() > 1 { Some(dns.remove(0)) } else { dns.first().cloned() };
         match answer {
-            Some(answer) => Box::pin(async move { Ok(answer) }),
+            Some(answer) => Box::pin(async move { Ok(answer.into()) }),
             None => self.net.resolve(host),
         }
     }
