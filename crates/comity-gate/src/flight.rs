@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use comity_fetch::{Refused, Request};
-use comity_policy::{Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Vantage};
+use comity_policy::{
+    Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Standing, Vantage,
+};
 use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
 
@@ -116,6 +118,7 @@ impl Gate {
         match landing {
             Landing::Event(event) => {
                 life.apply(event, now, &*inner.random);
+                self.pace_the_host(key, &life);
                 self.remember(key, &life, file).await;
                 self.put_in_force(key, life);
             }
@@ -131,6 +134,18 @@ impl Gate {
             Landing::OptedOut => {}
         }
         None
+    }
+
+    /// A file that stands as another origin's own robots.txt asks for that origin's pace, whoever it was read for: its own
+    /// fetch, which is still to come, keeps it.
+    fn pace_the_host(&self, key: &RobotsKey, life: &RobotsLife) {
+        let Some(url) = life.copy().and_then(|copy| copy.final_url.as_ref()) else { return };
+        let host = (url.origin().clone(), key.1);
+        let own = self.inner.cache.life(&host);
+        let unread = matches!(own.standing(self.inner.clock.wall()), Standing::Unknown | Standing::Unreachable(_));
+        if url.is_robots_txt() && unread {
+            self.inner.pacer.set_asked(&host.0, &life.asked_pace(), self.inner.clock.moment());
+        }
     }
 
     /// From here on the origin is judged and paced by this life.

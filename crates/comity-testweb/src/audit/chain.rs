@@ -9,6 +9,17 @@ pub(super) struct Chain {
     pub(super) site: usize,
     /// Every URL asked on the way, the current one last.
     pub(super) visited: Vec<CrawlUrl>,
+    /// Whose requests it was moved by.
+    pub(super) moved_by: MovedBy,
+}
+
+/// How sure it is that a client's request belongs to a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MovedBy {
+    /// Nothing else can have been meant.
+    Its,
+    /// The request may have been another chain's, or the target's own for its own sake.
+    PerhapsOthers,
 }
 
 /// All chains on their way.
@@ -18,27 +29,63 @@ pub(super) struct Chains {
     waiting: HashMap<(usize, String), Vec<Chain>>,
     /// Chains whose request has arrived, by its number in the log.
     asked: HashMap<u64, Vec<Chain>>,
+    /// Requests for a URL that may still come: one was seen where several purposes may ask one each.
+    owed: HashMap<(usize, String), usize>,
 }
 
 impl Chains {
     /// A chain that starts with request `number`.
     pub(super) fn start(&mut self, number: u64, site: usize, url: &CrawlUrl) {
-        self.asked.entry(number).or_default().push(Chain { site, visited: vec![url.clone()] });
+        self.asked.entry(number).or_default().push(Chain { site, visited: vec![url.clone()], moved_by: MovedBy::Its });
     }
 
-    /// Request `number` asks for `url`: the chains that waited for it go on. True when there are any.
-    pub(super) fn go_on(&mut self, number: u64, client: usize, url: &CrawlUrl) -> bool {
+    /// Request `number` asks for `url`: the chains that waited for it go on. How many those are.
+    pub(super) fn go_on(&mut self, number: u64, client: usize, url: &CrawlUrl) -> usize {
         let waited = self.waiting.remove(&(client, url.as_str().to_owned())).unwrap_or_default();
-        let any = !waited.is_empty();
-        if any {
+        let count = waited.len();
+        if count > 0 {
             self.asked.entry(number).or_default().extend(waited);
         }
+        count
+    }
+
+    /// Request `number` for `url` served as many purposes, of which each may have been meant: none is sure, and all but one
+    /// may still ask.
+    pub(super) fn shared(&mut self, number: u64, client: usize, url: &CrawlUrl, purposes: usize) {
+        if purposes < 2 {
+            return;
+        }
+        for chain in self.asked.entry(number).or_default() {
+            chain.moved_by = MovedBy::PerhapsOthers;
+        }
+        *self.owed.entry((client, url.as_str().to_owned())).or_default() += purposes.saturating_sub(1);
+    }
+
+    /// Whether a request for `url` was still to come; it is no longer then.
+    pub(super) fn was_owed(&mut self, client: usize, url: &CrawlUrl) -> bool {
+        let Some(owed) = self.owed.get_mut(&(client, url.as_str().to_owned())) else { return false };
+        let any = *owed > 0;
+        *owed = owed.saturating_sub(1);
         any
     }
 
     /// The chains that the answer to request `number` moves.
     pub(super) fn answered(&mut self, number: u64) -> Vec<Chain> {
         self.asked.remove(&number).unwrap_or_default()
+    }
+
+    /// The client begins anew: what may have been its earlier chain for this site is none any more.
+    pub(super) fn forget_doubtful(&mut self, client: usize, site: usize) {
+        for ((of, _), waiting) in &mut self.waiting {
+            waiting.retain(|chain| *of != client || chain.site != site || chain.moved_by == MovedBy::Its);
+        }
+    }
+
+    /// A request that failed was perhaps not this chain's hop: the next one for the same URL may be.
+    pub(super) fn wait_again(&mut self, client: usize, chain: Chain) {
+        let Some(url) = chain.visited.last() else { return };
+        let key = (client, url.as_str().to_owned());
+        self.waiting.entry(key).or_default().push(Chain { moved_by: MovedBy::PerhapsOthers, ..chain });
     }
 
     /// The chain was sent on to `url`.

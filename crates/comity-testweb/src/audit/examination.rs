@@ -6,7 +6,7 @@ use comity_url::CrawlUrl;
 
 use super::Auditor;
 use super::breach::{Breach, Violation};
-use super::chain::{Chain, Chains};
+use super::chain::{Chain, Chains, MovedBy};
 use super::oddity::{has_contact, oddity};
 use super::report::{Audit, MAX_VIOLATIONS, OriginAudit};
 use super::view::{View, micros};
@@ -102,20 +102,25 @@ impl<'a> Examination<'a> {
     /// Tells robots errands from pages, and sends the chains they belong to on their way.
     fn errand(&mut self, client: usize, site: usize, seen: &Sighting) -> Errand {
         let Some(url) = self.url(site, seen) else { return Errand::Page };
-        let hop = self.chains.go_on(seen.number, client, &url);
-        if !seen.request.is_robots_txt() {
-            return if hop { Errand::Robots } else { Errand::Page };
-        }
-        let view = self.views.entry((client, site)).or_default();
-        if hop && view.is_known(seen.arrived_us) {
+        let hops = self.chains.go_on(seen.number, client, &url);
+        let known = self.views.entry((client, site)).or_default().is_known(seen.arrived_us);
+        if hops > 0 && (known || !seen.request.is_robots_txt()) {
+            self.chains.shared(seen.number, client, &url, hops);
             return Errand::Robots;
         }
-        if let Some(breach) = view.again(seen) {
+        let owed = hops == 0 && self.chains.was_owed(client, &url);
+        if !seen.request.is_robots_txt() {
+            return if owed { Errand::Robots } else { Errand::Page };
+        }
+        let again = self.views.entry((client, site)).or_default().again(seen);
+        if let Some(breach) = again.filter(|_| !owed) {
             self.note(seen, breach);
         }
-        let view = self.views.entry((client, site)).or_default();
-        view.borrowed = hop;
+        if hops == 0 {
+            self.chains.forget_doubtful(client, site);
+        }
         self.chains.start(seen.number, site, &url);
+        self.chains.shared(seen.number, client, &url, hops + 1);
         Errand::Robots
     }
 
@@ -131,19 +136,27 @@ impl<'a> Examination<'a> {
     fn advance(&mut self, client: usize, chain: Chain, seen: &Sighting, at_us: u64) {
         let (Some(reply), Some(url)) = (&seen.reply, chain.visited.last()) else { return };
         let tokens = self.clients.get(client).map_or(&[][..], |client| &client.tokens);
-        let step = step(reply, seen.cut, url, &self.live.layout, tokens);
+        let step =
+            if seen.head_whole { step(reply, seen.cut, url, &self.live.layout, tokens) } else { Step::Unreachable };
         let life = life(reply.answer());
         let view = self.views.entry((client, chain.site)).or_default();
+        // What may have been read for somebody else is perhaps unknown to the client, who asks again with good reason.
+        let borrowed = chain.moved_by == MovedBy::PerhapsOthers;
         match step {
-            Step::Rules(rules) => view.learn(Some(rules), life, seen, at_us),
-            Step::Absent => view.learn(None, life, seen, at_us),
+            Step::Rules(rules) => view.learn_from(borrowed, Some(rules), life, seen, at_us),
+            Step::Absent => view.learn_from(borrowed, None, life, seen, at_us),
             Step::NotModified => view.confirm(life, seen, at_us),
-            Step::Unreachable => view.fail(seen, at_us),
+            Step::Unreachable => {
+                view.fail(seen, at_us);
+                if chain.visited.len() > 1 && seen.request.is_robots_txt() {
+                    self.chains.wait_again(client, chain);
+                }
+            }
             // Too many: counts as absent.
-            Step::Redirect(_) if chain.visited.len() > MAX_HOPS => view.learn(None, life, seen, at_us),
+            Step::Redirect(_) if chain.visited.len() > MAX_HOPS => view.learn_from(borrowed, None, life, seen, at_us),
             // A loop is noticed at once, or followed to the same end.
             Step::Redirect(next) if chain.visited.contains(&next) => {
-                view.learn(None, life, seen, at_us);
+                view.learn_from(borrowed, None, life, seen, at_us);
                 self.chains.wait(client, chain, next);
             }
             // Nobody here sees whether it is reached; it has no rules for us.

@@ -22,9 +22,11 @@ pub(super) struct View {
     life: Duration,
     /// The request whose answer made the standing.
     robots_request: Option<u64>,
+    /// When the whole answer with the standing had gone out: its delays are known from here on.
+    heard_us: u64,
     /// The good answer came to a request that also was a redirect target of another origin's robots.txt: the client
-    /// may have taken it for that one alone.
-    pub(super) borrowed: bool,
+    /// may have taken it for that one alone, until it has one of its own.
+    borrowed: bool,
     pause: Option<Pause>,
     last_arrival: Option<(u64, u64)>,
     last_head: Option<(u64, u64)>,
@@ -101,7 +103,7 @@ impl View {
         floor: Option<Duration>,
         log: &[Sighting],
     ) -> Option<Breach> {
-        let announced = self.delay(wall);
+        let announced = self.delay(seen.arrived_us, wall);
         self.tally.delay = self.tally.delay.max(announced);
         let (last, arrived) = self.last_arrival?;
         let outstanding = log.get(usize::try_from(last).ok()?).and_then(|last| last.answer) > Some(seen.arrival);
@@ -131,9 +133,10 @@ impl View {
     pub(super) fn again(&mut self, seen: &Sighting) -> Option<Breach> {
         let Standing::Rules(_) = self.standing else { return None };
         let age_us = seen.arrived_us.saturating_sub(self.since_us);
-        let excused = std::mem::take(&mut self.borrowed);
         let breach = Breach::RobotsAgain { first_request: self.robots_request?, age_us, life_us: micros(self.life) };
-        (!excused && Duration::from_micros(age_us) < self.life).then_some(breach)
+        // In the last tenth of a life it is a refresh, which spares the next page the wait (design §6).
+        let lives = Duration::from_micros(age_us) < self.life - self.life / 10;
+        (!self.borrowed && lives).then_some(breach)
     }
 
     /// True while a good answer lives.
@@ -149,7 +152,8 @@ impl View {
 
     pub(super) fn head(&mut self, seen: &Sighting, at_us: u64) {
         self.last_head = Some((seen.number, at_us));
-        let asked = seen.reply.as_ref().and_then(|reply| reply.answer()?.pause());
+        let reply = seen.reply.as_ref().filter(|_| seen.head_whole);
+        let asked = reply.and_then(|reply| reply.answer()?.pause());
         if let Some(asked) = asked {
             // Longer than a day is kept for a day, then one probe is fair (design §7).
             let pause = Pause { request: seen.number, from_us: at_us, asked: asked.min(Duration::from_secs(86_400)) };
@@ -158,6 +162,19 @@ impl View {
                 self.pause = Some(pause);
             }
         }
+    }
+
+    /// As [`Self::learn`], from an answer that may have been meant for somebody else.
+    pub(super) fn learn_from(
+        &mut self,
+        borrowed: bool,
+        rules: Option<RuleSet>,
+        life: Duration,
+        seen: &Sighting,
+        at_us: u64,
+    ) {
+        self.borrowed = borrowed;
+        self.learn(rules, life, seen, at_us);
     }
 
     /// A good answer: the file, or that there is none.
@@ -199,14 +216,17 @@ impl View {
         }
     }
 
-    fn delay(&self, wall: WallTime) -> Duration {
-        self.rules().map_or(Duration::ZERO, |rules| announced_delay(rules, minute(wall)))
+    fn delay(&self, at_us: u64, wall: WallTime) -> Duration {
+        let before = || self.before.as_ref()?.as_ref();
+        let rules = if at_us < self.heard_us { before() } else { self.rules() };
+        rules.map_or(Duration::ZERO, |rules| announced_delay(rules, minute(wall)))
     }
 
     fn began(&mut self, life: Duration, seen: &Sighting, at_us: u64) {
         self.since_us = at_us;
         self.life = life;
         self.robots_request = Some(seen.number);
+        self.heard_us = seen.ended_us.unwrap_or(at_us);
     }
 
     fn refused(&self, rules: Option<&RuleSet>, seen: &Sighting) -> Option<Breach> {
