@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use comity_fetch::{Refused, Request};
 use comity_policy::{
-    Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Standing, Vantage,
+    AskedPace, Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Standing, Vantage,
 };
 use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
@@ -118,7 +118,6 @@ impl Gate {
         match landing {
             Landing::Event(event) => {
                 life.apply(event, now, &*inner.random);
-                self.pace_the_host(key, &life);
                 self.remember(key, &life, file).await;
                 self.put_in_force(key, life);
             }
@@ -134,18 +133,6 @@ impl Gate {
             Landing::OptedOut => {}
         }
         None
-    }
-
-    /// A file that stands as another origin's own robots.txt asks for that origin's pace, whoever it was read for: its own
-    /// fetch, which is still to come, keeps it.
-    fn pace_the_host(&self, key: &RobotsKey, life: &RobotsLife) {
-        let Some(url) = life.copy().and_then(|copy| copy.final_url.as_ref()) else { return };
-        let host = (url.origin().clone(), key.1);
-        let own = self.inner.cache.life(&host);
-        let unread = matches!(own.standing(self.inner.clock.wall()), Standing::Unknown | Standing::Unreachable(_));
-        if url.is_robots_txt() && unread {
-            self.inner.pacer.set_asked(&host.0, &life.asked_pace(), self.inner.clock.moment());
-        }
     }
 
     /// From here on the origin is judged and paced by this life.
@@ -184,7 +171,10 @@ impl Gate {
         let mut chain = RobotsChain::new(origin);
         loop {
             let (target, status) = match self.ask(&chain, life, when, trail).await {
-                Ok(Reading { hop: Hop::Event(event), file }) => return (Landing::Event(event), file),
+                Ok(Reading { hop: Hop::Event(event), file }) => {
+                    self.pace_hosts(&chain, &event);
+                    return (Landing::Event(event), file);
+                }
                 Ok(Reading { hop: Hop::Redirect { target, status }, .. }) => (target, status),
                 Err(landing) => return (landing, None),
             };
@@ -192,6 +182,19 @@ impl Gate {
                 tracing::info!(%origin, %end, "robots.txt counts as absent");
                 trail.not_followed(end);
                 return (Landing::Event(RobotsEvent::RedirectLimit { status }), None);
+            }
+        }
+    }
+
+    /// A file to which another origin's own `/robots.txt` led asks for that origin's pace too, whoever it was read for: its
+    /// own fetch, which is still to come, keeps it.
+    fn pace_hosts(&self, chain: &RobotsChain, event: &RobotsEvent) {
+        let RobotsEvent::Parsed { copy, .. } = event else { return };
+        let now = self.inner.clock.wall();
+        for url in chain.urls().iter().skip(1).filter(|url| url.is_robots_txt()) {
+            let own = self.inner.cache.life(&(url.origin().clone(), Vantage::Direct));
+            if matches!(own.standing(now), Standing::Unknown | Standing::Unreachable(_)) {
+                self.set_asked(url.origin(), AskedPace::of(&copy.rules));
             }
         }
     }

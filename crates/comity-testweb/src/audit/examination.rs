@@ -116,7 +116,7 @@ impl<'a> Examination<'a> {
         if let Some(breach) = again.filter(|_| !owed) {
             self.note(seen, breach);
         }
-        if hops == 0 {
+        if hops == 0 && !owed {
             self.chains.forget_doubtful(client, site);
         }
         self.chains.start(seen.number, site, &url);

@@ -9,8 +9,13 @@ use crate::plan::Dice;
 pub(crate) fn drawn(dice: &Dice, site: Site, n: usize, sites: usize, start: WallTime) -> Site {
     let rules = || Answer::text(rules(dice, start));
     let lives = |answer: Answer| answer.field("Cache-Control", "max-age=300");
-    let other = Target::at((n + 1 + usize::try_from(dice.below(sites as u64 - 1)).unwrap()) % sites, "/robots.txt");
-    match dice.below(24) {
+    // Redirects lead to even sites, whose file does not change: of two requests for one that does, nobody but the client
+    // knows which was for whom.
+    let even = 2 * dice.below((sites as u64).div_ceil(2) - 1);
+    let other = usize::try_from(even).unwrap() + if n as u64 == even { 2 } else { 0 };
+    let other = Target::at(other, "/robots.txt");
+    let kind = dice.below(24);
+    match if n.is_multiple_of(2) && [6, 7, 12].contains(&kind) { 20 } else { kind } {
         0 => site,
         1 => site.robots_answer(Answer::status(dice.pick(&[401, 403, 404, 410]))),
         2 => site.robots_answer(Answer::redirect(dice.pick(&[301, 302, 307, 308]), other)),
