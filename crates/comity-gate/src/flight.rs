@@ -137,7 +137,10 @@ impl Gate {
 
     /// From here on the origin is judged and paced by this life.
     pub(crate) fn put_in_force(&self, key: &RobotsKey, life: RobotsLife) {
-        self.set_asked(&key.0, life.asked_pace());
+        // A failure says nothing about pace: what was asked before, by whatever way it was learnt, still is.
+        if life.fetched().is_some() {
+            self.set_asked(&key.0, life.asked_pace());
+        }
         self.inner.cache.store(key.clone(), life, None, self.inner.clock.wall());
     }
 

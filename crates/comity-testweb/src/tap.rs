@@ -102,6 +102,12 @@ impl Wiretap {
         match wire {
             // The connection is cut anyway: bytes that are no response never begin.
             Wire::Raw(_) if state.doomed => state.out = Out::Cut(0),
+            // Whichever fault comes first.
+            Wire::Cut(bytes) if state.doomed => {
+                if let Out::Cut(left) = state.out {
+                    state.out = Out::Cut(left.min(*bytes));
+                }
+            }
             _ if state.doomed => {}
             Wire::Cut(bytes) => state.out = Out::Cut(*bytes),
             Wire::Raw(bytes) => state.out = Out::Raw(bytes.clone(), pace),

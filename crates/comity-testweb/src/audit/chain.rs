@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use comity_url::CrawlUrl;
 
@@ -31,6 +31,8 @@ pub(super) struct Chains {
     asked: HashMap<u64, Vec<Chain>>,
     /// Requests for a URL that may still come: one was seen where several purposes may ask one each.
     owed: HashMap<(usize, String), usize>,
+    /// Requests that served one of those.
+    paid: HashSet<u64>,
 }
 
 impl Chains {
@@ -39,34 +41,37 @@ impl Chains {
         self.asked.entry(number).or_default().push(Chain { site, visited: vec![url.clone()], moved_by: MovedBy::Its });
     }
 
-    /// Request `number` asks for `url`: the chains that waited for it go on. How many those are.
-    pub(super) fn go_on(&mut self, number: u64, client: usize, url: &CrawlUrl) -> usize {
+    /// How many chains wait for `url`, and how many requests for it are still to come although none waits.
+    pub(super) fn expect(&self, client: usize, url: &CrawlUrl) -> (usize, usize) {
+        let key = (client, url.as_str().to_owned());
+        (self.waiting.get(&key).map_or(0, Vec::len), self.owed.get(&key).copied().unwrap_or(0))
+    }
+
+    /// Request `number` asks for `url`: the chains that waited for it go on.
+    pub(super) fn go_on(&mut self, number: u64, client: usize, url: &CrawlUrl) {
         let waited = self.waiting.remove(&(client, url.as_str().to_owned())).unwrap_or_default();
-        let count = waited.len();
-        if count > 0 {
-            self.asked.entry(number).or_default().extend(waited);
-        }
-        count
+        self.asked.entry(number).or_default().extend(waited);
     }
 
-    /// Request `number` for `url` served as many purposes, of which each may have been meant: none is sure, and all but one
-    /// may still ask.
-    pub(super) fn shared(&mut self, number: u64, client: usize, url: &CrawlUrl, purposes: usize) {
-        if purposes < 2 {
-            return;
+    /// Request `number` for `url` may have been meant for so many purposes: with more than one none is sure, and all but
+    /// one may still ask.
+    pub(super) fn share(&mut self, number: u64, client: usize, url: &CrawlUrl, purposes: usize) {
+        if purposes > 1 {
+            for chain in self.asked.entry(number).or_default() {
+                chain.moved_by = MovedBy::PerhapsOthers;
+            }
         }
-        for chain in self.asked.entry(number).or_default() {
-            chain.moved_by = MovedBy::PerhapsOthers;
+        let key = (client, url.as_str().to_owned());
+        if self.owed.insert(key, purposes.saturating_sub(1)).is_some_and(|before| before > 0) {
+            self.paid.insert(number);
         }
-        *self.owed.entry((client, url.as_str().to_owned())).or_default() += purposes.saturating_sub(1);
     }
 
-    /// Whether a request for `url` was still to come; it is no longer then.
-    pub(super) fn was_owed(&mut self, client: usize, url: &CrawlUrl) -> bool {
-        let Some(owed) = self.owed.get_mut(&(client, url.as_str().to_owned())) else { return false };
-        let any = *owed > 0;
-        *owed = owed.saturating_sub(1);
-        any
+    /// Request `number` failed: a purpose that it was to serve will ask again.
+    pub(super) fn served_nobody(&mut self, number: u64, client: usize, url: &CrawlUrl) {
+        if self.paid.remove(&number) {
+            *self.owed.entry((client, url.as_str().to_owned())).or_default() += 1;
+        }
     }
 
     /// The chains that the answer to request `number` moves.

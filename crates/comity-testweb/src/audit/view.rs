@@ -5,6 +5,8 @@ use comity_policy::{RobotsLife, WallTime};
 use comity_robots::{Evidence, RuleSet};
 
 use super::breach::{Breach, DelayClock, NoRobots, Since};
+use super::chain::MovedBy;
+use super::examination::Errand;
 use crate::log::Sighting;
 use crate::robots_step::{announced_delay, minute};
 
@@ -24,9 +26,9 @@ pub(super) struct View {
     robots_request: Option<u64>,
     /// When the whole answer with the standing had gone out: its delays are known from here on.
     heard_us: u64,
-    /// The good answer came to a request that also was a redirect target of another origin's robots.txt: the client
-    /// may have taken it for that one alone, until it has one of its own.
-    borrowed: bool,
+    /// The good answer came to a request that may have been meant for another origin's robots.txt alone: that the client
+    /// knows it for this one is sure only when it asks for a page.
+    doubtful: bool,
     pause: Option<Pause>,
     last_arrival: Option<(u64, u64)>,
     last_head: Option<(u64, u64)>,
@@ -100,10 +102,12 @@ impl View {
     pub(super) fn pace(
         &mut self,
         (seen, wall): (&Sighting, WallTime),
+        errand: Errand,
         floor: Option<Duration>,
         log: &[Sighting],
     ) -> Option<Breach> {
-        let announced = self.delay(seen.arrived_us, wall);
+        let unheard = self.doubtful && errand == Errand::Robots;
+        let announced = if unheard { Duration::ZERO } else { self.delay(seen.arrived_us, wall) };
         self.tally.delay = self.tally.delay.max(announced);
         let (last, arrived) = self.last_arrival?;
         let outstanding = log.get(usize::try_from(last).ok()?).and_then(|last| last.answer) > Some(seen.arrival);
@@ -136,7 +140,7 @@ impl View {
         let breach = Breach::RobotsAgain { first_request: self.robots_request?, age_us, life_us: micros(self.life) };
         // In the last tenth of a life it is a refresh, which spares the next page the wait (design §6).
         let lives = Duration::from_micros(age_us) < self.life - self.life / 10;
-        (!self.borrowed && lives).then_some(breach)
+        (lives && !self.doubtful).then_some(breach)
     }
 
     /// True while a good answer lives.
@@ -167,13 +171,13 @@ impl View {
     /// As [`Self::learn`], from an answer that may have been meant for somebody else.
     pub(super) fn learn_from(
         &mut self,
-        borrowed: bool,
+        moved_by: MovedBy,
         rules: Option<RuleSet>,
         life: Duration,
         seen: &Sighting,
         at_us: u64,
     ) {
-        self.borrowed = borrowed;
+        self.doubtful = moved_by == MovedBy::PerhapsOthers;
         self.learn(rules, life, seen, at_us);
     }
 
