@@ -30,7 +30,7 @@ pub struct Sighting {
     pub ended_us: Option<u64>,
     /// The status written; `None` without a response or with bytes that are no HTTP.
     pub status: Option<u16>,
-    /// True when a fault ended the connection before the response was whole.
+    /// True when a fault, or the client, ended the connection before the response was whole.
     pub cut: bool,
     /// The whole response head went out.
     pub(crate) head_whole: bool,

@@ -21,6 +21,8 @@ pub(super) struct View {
     before: Option<Option<RuleSet>>,
     /// When the standing began.
     since_us: u64,
+    /// When the client may first have known a good answer for its own: later ones may have been for others.
+    own_since_us: u64,
     life: Duration,
     /// The request whose answer made the standing.
     robots_request: Option<u64>,
@@ -136,7 +138,7 @@ impl View {
     /// The good answer that a request for robots.txt had no need to repeat.
     pub(super) fn again(&mut self, seen: &Sighting) -> Option<Breach> {
         let Standing::Rules(_) = self.standing else { return None };
-        let age_us = seen.arrived_us.saturating_sub(self.since_us);
+        let age_us = seen.arrived_us.saturating_sub(self.own_since_us);
         let breach = Breach::RobotsAgain { first_request: self.robots_request?, age_us, life_us: micros(self.life) };
         // In the last tenth of a life it is a refresh, which spares the next page the wait (design §6).
         let lives = Duration::from_micros(age_us) < self.life - self.life / 10;
@@ -177,8 +179,11 @@ impl View {
         seen: &Sighting,
         at_us: u64,
     ) {
+        let perhaps_known = self.doubtful && self.is_known(at_us);
+        let own_since_us = if perhaps_known { self.own_since_us } else { at_us };
         self.doubtful = moved_by == MovedBy::PerhapsOthers;
         self.learn(rules, life, seen, at_us);
+        self.own_since_us = own_since_us;
     }
 
     /// A good answer: the file, or that there is none.
@@ -228,6 +233,7 @@ impl View {
 
     fn began(&mut self, life: Duration, seen: &Sighting, at_us: u64) {
         self.since_us = at_us;
+        self.own_since_us = at_us;
         self.life = life;
         self.robots_request = Some(seen.number);
         self.heard_us = seen.ended_us.unwrap_or(at_us);
