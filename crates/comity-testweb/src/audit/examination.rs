@@ -118,7 +118,7 @@ impl<'a> Examination<'a> {
         }
         // Without an answer nothing was learnt, and whoever waits waits on.
         if seen.answer.is_some() {
-            if may_be_own && purposes == 1 {
+            if may_be_own && hops == 0 && owed == 0 {
                 self.chains.forget_doubtful(client, site);
             }
             self.chains.go_on(seen.number, client, &url);
