@@ -150,7 +150,7 @@ impl Ours {
 
     fn life(&self, url: &CrawlUrl) -> RobotsLife {
         let mut life = RobotsLife::new(url.origin().clone(), Arc::default());
-        life.apply(RobotsEvent::Absent { status: 404 }, self.clock.wall(), &SeededRandom::new(1));
+        life.apply(RobotsEvent::Absent { status: 404, max_age: None }, self.clock.wall(), &SeededRandom::new(1));
         life
     }
 

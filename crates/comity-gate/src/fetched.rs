@@ -213,7 +213,7 @@ impl RobotsClass {
         match *event {
             RobotsEvent::Parsed { status, .. } => Self::Parsed { status },
             RobotsEvent::NotModified { .. } => Self::NotModified,
-            RobotsEvent::Absent { status } => Self::Absent { status },
+            RobotsEvent::Absent { status, .. } => Self::Absent { status },
             RobotsEvent::RedirectLimit { status } => Self::RedirectLimit { status },
             RobotsEvent::Unreachable { cause, status, retry_after } => Self::Unreachable { cause, status, retry_after },
         }

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use comity_fetch::{Refused, Request};
-use comity_policy::{Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Vantage};
+use comity_policy::{
+    AskedPace, Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Standing, Vantage,
+};
 use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
 
@@ -135,7 +137,10 @@ impl Gate {
 
     /// From here on the origin is judged and paced by this life.
     pub(crate) fn put_in_force(&self, key: &RobotsKey, life: RobotsLife) {
-        self.set_asked(&key.0, life.asked_pace());
+        // A failure says nothing about pace: what was asked before, by whatever way it was learnt, still is.
+        if life.fetched().is_some() {
+            self.set_asked(&key.0, life.asked_pace());
+        }
         self.inner.cache.store(key.clone(), life, None, self.inner.clock.wall());
     }
 
@@ -169,7 +174,10 @@ impl Gate {
         let mut chain = RobotsChain::new(origin);
         loop {
             let (target, status) = match self.ask(&chain, life, when, trail).await {
-                Ok(Reading { hop: Hop::Event(event), file }) => return (Landing::Event(event), file),
+                Ok(Reading { hop: Hop::Event(event), file }) => {
+                    self.pace_hosts(&chain, &event);
+                    return (Landing::Event(event), file);
+                }
                 Ok(Reading { hop: Hop::Redirect { target, status }, .. }) => (target, status),
                 Err(landing) => return (landing, None),
             };
@@ -177,6 +185,19 @@ impl Gate {
                 tracing::info!(%origin, %end, "robots.txt counts as absent");
                 trail.not_followed(end);
                 return (Landing::Event(RobotsEvent::RedirectLimit { status }), None);
+            }
+        }
+    }
+
+    /// A file to which another origin's own `/robots.txt` led asks for that origin's pace too, whoever it was read for: its
+    /// own fetch, which is still to come, keeps it.
+    fn pace_hosts(&self, chain: &RobotsChain, event: &RobotsEvent) {
+        let RobotsEvent::Parsed { copy, .. } = event else { return };
+        let now = self.inner.clock.wall();
+        for url in chain.urls().iter().skip(1).filter(|url| url.is_robots_txt()) {
+            let own = self.inner.cache.life(&(url.origin().clone(), Vantage::Direct));
+            if matches!(own.standing(now), Standing::Unknown | Standing::Unreachable(_)) {
+                self.set_asked(url.origin(), AskedPace::of(&copy.rules));
             }
         }
     }

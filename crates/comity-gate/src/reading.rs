@@ -77,7 +77,7 @@ pub(crate) fn read_hop(asked: &Asked<'_>, capture: &Capture, body: &FileBody, no
             let event = RobotsEvent::Parsed { status, copy, max_age: max_age(capture) };
             Reading { hop: Hop::Event(event), file: Some(file) }
         }
-        400..=499 if status != 429 => Reading::event(RobotsEvent::Absent { status }),
+        400..=499 if status != 429 => Reading::event(RobotsEvent::Absent { status, max_age: life_of_absence(capture) }),
         _ => Reading::event(failure(capture, Some(status), now)),
     }
 }
@@ -136,6 +136,12 @@ fn failure(capture: &Capture, status: Option<u16>, now: WallTime) -> RobotsEvent
     let retry_after =
         status.and(capture.field("retry-after")).and_then(|value| parse_retry_after(value, capture.field("date"), now));
     RobotsEvent::Unreachable { cause: capture.fault.unwrap_or(Reason::RobotsUnreachable), status, retry_after }
+}
+
+/// As [`max_age`], but "not at all" counts as nothing said: error pages are marked so by habit, and that says nothing about
+/// when there will be a file (our choice).
+fn life_of_absence(capture: &Capture) -> Option<Duration> {
+    max_age(capture).filter(|life| !life.is_zero())
 }
 
 /// `max-age` less `Age`; `no-store` and `no-cache` ask for the shortest life. `None` when nothing is said.

@@ -30,6 +30,16 @@ enum Wish {
     Delay(Duration),
 }
 
+/// What a request is for, as far as hours are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// A page: every window holds.
+    Page,
+    /// robots.txt and the redirects of its chain: at any hour, since it says which hours there are. A Request-rate of the
+    /// hour is kept.
+    RobotsTxt,
+}
+
 /// The earliest moment that the windows leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
@@ -113,13 +123,13 @@ impl AskedPace {
     }
 
     /// The earliest moment from `from` on at which a request may leave, by the windows alone; the last head arrived at
-    /// `head`. A Request-rate slower than `slowest` closes its window.
+    /// `head`. A Request-rate slower than `slowest` closes its window to pages.
     #[must_use]
-    pub fn opening(&self, head: Option<WallTime>, from: WallTime, slowest: Duration) -> Opening {
+    pub fn opening(&self, aim: Aim, head: Option<WallTime>, from: WallTime, slowest: Duration) -> Opening {
         let mut opening = Opening { at: Some(from), clock: Reason::Ok };
         for _ in 0..MOST_WINDOWS {
             let at = opening.at.unwrap_or(from);
-            let holds = self.windows.iter().filter_map(|window| window.hold(head, at, slowest));
+            let holds = self.windows.iter().filter_map(|window| window.hold(aim, head, at, slowest));
             let Some((until, clock)) = holds.max_by_key(|(until, _)| *until) else { return opening };
             opening = Opening { at: Some(until), clock };
         }
@@ -128,8 +138,8 @@ impl AskedPace {
 
     /// Until when what may leave at `at` still may: the first end of a window, or beginning of a stricter one.
     #[must_use]
-    pub fn closing(&self, head: Option<WallTime>, at: WallTime, slowest: Duration) -> Option<WallTime> {
-        self.windows.iter().filter_map(|window| window.closing(head, at, slowest)).min()
+    pub fn closing(&self, aim: Aim, head: Option<WallTime>, at: WallTime, slowest: Duration) -> Option<WallTime> {
+        self.windows.iter().filter_map(|window| window.closing(aim, head, at, slowest)).min()
     }
 }
 
@@ -142,16 +152,16 @@ impl Window {
     }
 
     /// Until when nothing may leave at `at`, and by which clock.
-    fn hold(&self, head: Option<WallTime>, at: WallTime, slowest: Duration) -> Option<(WallTime, Reason)> {
+    fn hold(&self, aim: Aim, head: Option<WallTime>, at: WallTime, slowest: Duration) -> Option<(WallTime, Reason)> {
         let later = at.after(BEHIND);
         let (now, soon) = (self.time.contains(minute(at)), self.time.contains(minute(later)));
         match self.wish {
-            Wish::Visits if now && soon => None,
+            Wish::Visits if aim == Aim::RobotsTxt || (now && soon) => None,
             Wish::Visits => Some((self.begin(if now { later } else { at }), Reason::RateVisitTime)),
             Wish::Delay(_) if !now && !soon => None,
             Wish::Delay(delay) => {
                 let end = self.end(if soon { later } else { at });
-                if delay > slowest {
+                if delay > slowest && aim == Aim::Page {
                     return Some((end, Reason::ParkCrawlDelay));
                 }
                 let due = head?.after(delay);
@@ -160,13 +170,15 @@ impl Window {
         }
     }
 
-    fn closing(&self, head: Option<WallTime>, at: WallTime, slowest: Duration) -> Option<WallTime> {
+    fn closing(&self, aim: Aim, head: Option<WallTime>, at: WallTime, slowest: Duration) -> Option<WallTime> {
         match self.wish {
+            Wish::Visits if aim == Aim::RobotsTxt => None,
             Wish::Visits => Some(self.end(at)),
             Wish::Delay(_) if self.time.contains(minute(at)) => None,
             Wish::Delay(delay) => {
                 let begin = self.begin(at);
-                let stricter = delay > slowest || head.is_some_and(|head| head.after(delay) > begin);
+                let closed = delay > slowest && aim == Aim::Page;
+                let stricter = closed || head.is_some_and(|head| head.after(delay) > begin);
                 stricter.then_some(begin)
             }
         }

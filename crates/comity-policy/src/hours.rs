@@ -1,5 +1,5 @@
 use crate::asked::BEHIND;
-use crate::{AskedPace, Instant, Moment, OriginPace, Politeness, WallTime};
+use crate::{Aim, AskedPace, Instant, Moment, OriginPace, Politeness, WallTime};
 
 /// The hours of the day that one origin asks for, on the monotonic clock.
 #[derive(Debug)]
@@ -20,12 +20,12 @@ impl Hours {
     }
 
     /// Closes `pace` until the first instant from `from` on that the hours leave, if that is later.
-    pub(crate) fn close(&self, pace: &mut OriginPace, rules: &Politeness, from: Instant) {
+    pub(crate) fn close(&self, aim: Aim, pace: &mut OriginPace, rules: &Politeness, from: Instant) {
         if from == Instant::NEVER {
             return;
         }
         let wall = self.at.wall_at(from);
-        let opening = self.asked.opening(self.head(pace), wall, rules.max_crawl_delay);
+        let opening = self.asked.opening(aim, self.head(pace), wall, rules.max_crawl_delay);
         match opening.at {
             None => pace.close(Instant::NEVER, opening.clock),
             Some(at) if at > wall => pace.close(self.at.instant_at(at), opening.clock),
@@ -34,8 +34,8 @@ impl Hours {
     }
 
     /// Until when what may leave at `now` may be written.
-    pub(crate) fn closing(&self, pace: &OriginPace, rules: &Politeness, now: Instant) -> Option<Instant> {
-        let closing = self.asked.closing(self.head(pace), self.at.wall_at(now), rules.max_crawl_delay)?;
+    pub(crate) fn closing(&self, aim: Aim, pace: &OriginPace, rules: &Politeness, now: Instant) -> Option<Instant> {
+        let closing = self.asked.closing(aim, self.head(pace), self.at.wall_at(now), rules.max_crawl_delay)?;
         let early = WallTime::from_unix_millis(
             closing.unix_millis().saturating_sub(i64::try_from(BEHIND.as_millis()).unwrap_or(0)),
         );

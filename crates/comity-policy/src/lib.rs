@@ -72,7 +72,7 @@ mod slot;
 mod structured;
 mod words;
 
-pub use asked::{AskedPace, Opening};
+pub use asked::{Aim, AskedPace, Opening};
 pub use capture::{Capture, Protocol, Spool, StoredBody, Timings, TlsFacts, Truncation, Vantage};
 pub use chain::{ChainEnd, RobotsChain};
 pub use clock::{Clock, Instant, Moment, WallTime, WallTimeError};

@@ -8,7 +8,7 @@ use comity_url::Origin;
 use crate::hours::Hours;
 use crate::slot::{Slot, SlotState};
 use crate::{
-    AddressPace, AskedPace, ClockReading, Floor, Instant, Moment, OriginPace, Outcome, Politeness, Random, Ready,
+    AddressPace, Aim, AskedPace, ClockReading, Floor, Instant, Moment, OriginPace, Outcome, Politeness, Random, Ready,
     Reason, Receipt, RobotsChain,
 };
 
@@ -81,14 +81,6 @@ pub enum Overlap {
     AfterHead,
     /// The origin has no delay of any kind: up to `per_origin` at once.
     Free,
-}
-
-/// What a slot is wanted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Errand {
-    Page,
-    /// robots.txt may be fetched at any hour: it says which hours there are (docs/decisions/0018).
-    Robots,
 }
 
 /// The shared table; slots point back at it so that a dropped one gives back what it held.
@@ -176,7 +168,7 @@ impl Pacer {
     /// # Errors
     /// The latest of the origin's clocks, `conc.origin`, `rate.address` or `conc.address`.
     pub fn try_slot(&self, origin: &Origin, candidates: Vec<SocketAddr>, now: Instant) -> Result<Slot, Ready> {
-        self.mint(Errand::Page, origin, candidates, now)
+        self.mint(Aim::Page, origin, candidates, now)
     }
 
     /// The same for the next request of a robots.txt chain, which no hour of the day holds back.
@@ -189,27 +181,27 @@ impl Pacer {
         candidates: Vec<SocketAddr>,
         now: Instant,
     ) -> Result<Slot, Ready> {
-        self.mint(Errand::Robots, chain.next_url().origin(), candidates, now)
+        self.mint(Aim::RobotsTxt, chain.next_url().origin(), candidates, now)
     }
 
-    fn mint(&self, errand: Errand, origin: &Origin, candidates: Vec<SocketAddr>, now: Instant) -> Result<Slot, Ready> {
+    fn mint(&self, aim: Aim, origin: &Origin, candidates: Vec<SocketAddr>, now: Instant) -> Result<Slot, Ready> {
         let addresses: Vec<IpAddr> = candidates.iter().map(SocketAddr::ip).collect();
         let mut rows = self.table.lock();
         let rows = &mut *rows;
         let row = origin_row(&mut rows.origins, rows.restarted, origin);
         row.pace.set_floor(self.rules.floor_for(&addresses, row.floor));
-        row.admits(errand, &self.rules, &*self.random, now)?;
+        row.admits(aim, &self.rules, &*self.random, now)?;
         let charged = addresses.first().copied();
         if let Some(address) = charged {
             let pace = address_row(&mut rows.addresses, rows.restarted, address);
             let gap = self.rules.gap_for(address, row.floor);
             let taken = pace.try_take(gap, self.rules.concurrency_for(address), now);
-            taken.map_err(|ready| row.not_before(errand, &self.rules, ready))?;
+            taken.map_err(|ready| row.not_before(aim, &self.rules, ready))?;
             row.address = charged;
         }
         row.heads_outstanding += 1;
         row.in_flight += 1;
-        let closes = row.closing(errand, &self.rules, now);
+        let closes = row.closing(aim, &self.rules, now);
         rows.sweep_now_and_then(&self.rules, now);
         Ok(Slot::new(origin.clone(), candidates, (charged, closes), now, self.clone()))
     }
@@ -217,23 +209,23 @@ impl Pacer {
     /// When `origin` may be asked for a page next, by everything known here.
     #[must_use]
     pub fn turn(&self, origin: &Origin, now: Instant) -> Turn {
-        self.turn_for(Errand::Page, origin, now)
+        self.turn_for(Aim::Page, origin, now)
     }
 
     /// When the next request of a robots.txt chain may be sent, by everything known here.
     #[must_use]
     pub fn robots_turn(&self, chain: &RobotsChain, now: Instant) -> Turn {
-        self.turn_for(Errand::Robots, chain.next_url().origin(), now)
+        self.turn_for(Aim::RobotsTxt, chain.next_url().origin(), now)
     }
 
-    fn turn_for(&self, errand: Errand, origin: &Origin, now: Instant) -> Turn {
+    fn turn_for(&self, aim: Aim, origin: &Origin, now: Instant) -> Turn {
         let mut rows = self.table.lock();
         let Some(row) = rows.origins.get_mut(origin) else {
             return Turn { ready: Ready { at: Instant::START, clock: Reason::Ok }, overlap: Overlap::AfterHead };
         };
         row.settle_orphan(&*self.random, now);
         let overlap = if row.is_unpaced(&self.rules) { Overlap::Free } else { Overlap::AfterHead };
-        Turn { ready: row.ready(errand, &self.rules, now), overlap }
+        Turn { ready: row.ready(aim, &self.rules, now), overlap }
     }
 
     /// Every clock of `origin`, and of the address that was last charged for it; `None` when it is not known here.
@@ -242,7 +234,7 @@ impl Pacer {
         let mut rows = self.table.lock();
         let row = rows.origins.get_mut(origin)?;
         row.settle_orphan(&*self.random, now);
-        let ready = row.ready(Errand::Page, &self.rules, now);
+        let ready = row.ready(Aim::Page, &self.rules, now);
         let clocks = OriginClocks {
             ready,
             readings: row.pace.clocks(&self.rules).into_iter().flatten().collect(),
@@ -278,7 +270,7 @@ impl Pacer {
         let mut rows = self.table.lock();
         rows.origins.get_mut(origin).map_or_else(OriginPace::default, |row| {
             row.settle_orphan(&*self.random, now);
-            row.ready(Errand::Page, &self.rules, now);
+            row.ready(Aim::Page, &self.rules, now);
             row.pace
         })
     }
@@ -297,7 +289,7 @@ impl Pacer {
         let mut rows = self.table.lock();
         let row = rows.origin(&origin);
         row.pace.on_outcome(outcome, sent, now);
-        row.ready(Errand::Page, &self.rules, now);
+        row.ready(Aim::Page, &self.rules, now);
         row.pace
     }
 
@@ -440,16 +432,16 @@ impl OriginRow {
         }
     }
 
-    fn admits(&mut self, errand: Errand, rules: &Politeness, random: &dyn Random, now: Instant) -> Result<(), Ready> {
+    fn admits(&mut self, aim: Aim, rules: &Politeness, random: &dyn Random, now: Instant) -> Result<(), Ready> {
         self.settle_orphan(random, now);
-        let ready = self.ready(errand, rules, now);
+        let ready = self.ready(aim, rules, now);
         if ready.at > now {
             return Err(ready);
         }
         let head_blocks = self.heads_outstanding > 0 && !self.is_unpaced(rules);
         if head_blocks || self.in_flight >= rules.per_origin.max(1) {
             let again = Ready { at: now.after(Self::LOOK_AGAIN), clock: Reason::ConcOrigin };
-            return Err(self.not_before(errand, rules, again));
+            return Err(self.not_before(aim, rules, again));
         }
         Ok(())
     }
@@ -460,32 +452,27 @@ impl OriginRow {
     }
 
     /// The latest of all clocks; from `now` on the hours of the day leave no later instant out.
-    fn ready(&mut self, errand: Errand, rules: &Politeness, now: Instant) -> Ready {
+    fn ready(&mut self, aim: Aim, rules: &Politeness, now: Instant) -> Ready {
         self.pace.open();
         let ready = self.pace.ready_at(rules);
-        match (errand, &self.hours) {
-            (Errand::Page, Some(hours)) => {
-                hours.close(&mut self.pace, rules, ready.at.max(now));
-                self.pace.ready_at(rules)
-            }
-            _ => ready,
-        }
+        let Some(hours) = &self.hours else { return ready };
+        hours.close(aim, &mut self.pace, rules, ready.at.max(now));
+        self.pace.ready_at(rules)
     }
 
     /// `ready`, or when the hours of the day let it after that: what is told is never too early.
-    fn not_before(&mut self, errand: Errand, rules: &Politeness, ready: Ready) -> Ready {
-        let hours = self.ready(errand, rules, ready.at);
+    fn not_before(&mut self, aim: Aim, rules: &Politeness, ready: Ready) -> Ready {
+        let hours = self.ready(aim, rules, ready.at);
         if hours.at > ready.at { hours } else { ready }
     }
 
     /// Until when a request may be written that may leave now.
-    fn closing(&self, errand: Errand, rules: &Politeness, now: Instant) -> Option<Instant> {
-        let hours = self.hours.as_ref().filter(|_| errand == Errand::Page)?;
-        hours.closing(&self.pace, rules, now)
+    fn closing(&self, aim: Aim, rules: &Politeness, now: Instant) -> Option<Instant> {
+        self.hours.as_ref()?.closing(aim, &self.pace, rules, now)
     }
 
     fn parked(&mut self, origin: &Origin, rules: &Politeness, now: Instant) -> Option<(Instant, Parked)> {
-        let ready = self.ready(Errand::Page, rules, now);
+        let ready = self.ready(Aim::Page, rules, now);
         let reason = ready.clock;
         let for_long = matches!(reason, Reason::ParkRetryAfter | Reason::ParkCrawlDelay | Reason::RateVisitTime);
         let until = (ready.at != Instant::NEVER).then_some(ready.at);

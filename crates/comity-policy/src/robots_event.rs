@@ -73,6 +73,8 @@ pub enum RobotsEvent {
     Absent {
         /// HTTP status of the final answer.
         status: u16,
+        /// `max-age` less `Age`, if the answer said so.
+        max_age: Option<Duration>,
     },
     /// More than five redirects, a loop, or a target that is no http(s) URL: counts as absent.
     RedirectLimit {

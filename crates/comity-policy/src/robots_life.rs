@@ -189,10 +189,10 @@ impl RobotsLife {
         match event {
             RobotsEvent::Parsed { status, copy, max_age } => self.learn(Found::Copy(copy), status, max_age, now),
             RobotsEvent::NotModified { max_age } => self.revalidate(max_age, now),
-            RobotsEvent::Absent { status } if self.policy.strict_4xx.contains(&status) => {
-                self.learn(Found::Denied, status, None, now);
+            RobotsEvent::Absent { status, max_age } if self.policy.strict_4xx.contains(&status) => {
+                self.learn(Found::Denied, status, max_age, now);
             }
-            RobotsEvent::Absent { status } => self.learn(Found::Absent, status, None, now),
+            RobotsEvent::Absent { status, max_age } => self.learn(Found::Absent, status, max_age, now),
             RobotsEvent::RedirectLimit { status } => self.learn(Found::RedirectLimit, status, None, now),
             RobotsEvent::Unreachable { cause, status, retry_after } => {
                 self.fail(cause, status, retry_after, now, random);

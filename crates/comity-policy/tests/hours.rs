@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_policy::{
-    Adaptive, AskedPace, Instant, Moment, Opening, Outcome, Overlap, Pacer, Parked, Permit, Politeness, Reason,
+    Adaptive, Aim, AskedPace, Instant, Moment, Opening, Outcome, Overlap, Pacer, Parked, Permit, Politeness, Reason,
     RobotsChain, SeededRandom, WallTime,
 };
 use comity_robots::{Dialect, Robots};
@@ -61,7 +61,7 @@ fn the_next_opening_of_visit_times() {
         (&["Crawl-delay: 1"], "04:30:00", Some("04:30:00")),
     ];
     for (groups, from, at) in rows {
-        let opening = asked(groups).opening(None, clock(from), CEILING);
+        let opening = asked(groups).opening(Aim::Page, None, clock(from), CEILING);
         assert_eq!(opening.at, at.map(clock), "{groups:?} from {from}: {opening:?}");
         let waits = opening.at != Some(clock(from));
         assert_eq!(opening.clock, if waits { Reason::RateVisitTime } else { Reason::Ok }, "{groups:?} from {from}");
@@ -94,8 +94,19 @@ fn request_rates_hold_in_their_window_only() {
         (&["Request-rate: 1/1m 0000-2359"], "13:00:00", "13:00:10", "13:00:10", Reason::Ok),
     ];
     for (groups, head, from, at, by) in rows {
-        let opening = asked(groups).opening(Some(clock(head)), clock(from), CEILING);
+        let opening = asked(groups).opening(Aim::Page, Some(clock(head)), clock(from), CEILING);
         assert_eq!(opening, Opening { at: Some(clock(at)), clock: *by }, "{groups:?} head {head} from {from}");
+    }
+    // robots.txt keeps the rate of the hour, also one that is too slow for pages, and no Visit-time.
+    let rows = [
+        ("Request-rate: 1/1m 1300-1659", "14:00:00", "14:00:10", "14:01:00"),
+        ("Request-rate: 1/1h 1300-1659", "14:00:00", "14:00:10", "15:00:00"),
+        ("Request-rate: 1/1h 1300-1659", "16:50:00", "16:50:10", "17:00:00"),
+        ("Visit-time: 1300-1659", "11:00:00", "11:00:10", "11:00:10"),
+    ];
+    for (lines, head, from, at) in rows {
+        let opening = asked(&[lines]).opening(Aim::RobotsTxt, Some(clock(head)), clock(from), CEILING);
+        assert_eq!(opening.at, Some(clock(at)), "{lines} head {head} from {from}");
     }
     assert_eq!(
         asked(&["Request-rate: 1/1m 0000-2359"]).delay(),
@@ -122,7 +133,7 @@ fn closings_end_what_is_allowed_now() {
         (&["Crawl-delay: 5"], None, "12:59:50", None),
     ];
     for (groups, head, at, closes) in rows {
-        let closing = asked(groups).closing(head.map(clock), clock(at), CEILING);
+        let closing = asked(groups).closing(Aim::Page, head.map(clock), clock(at), CEILING);
         assert_eq!(closing, closes.map(clock), "{groups:?} at {at}");
     }
 }
@@ -295,9 +306,9 @@ proptest! {
         let asked = asked(&groups);
         let from = WallTime::from_unix_millis(from);
         let head = head.map(|ago| WallTime::from_unix_millis(from.unix_millis() - ago));
-        let Opening { at, .. } = asked.opening(head, from, CEILING);
+        let Opening { at, .. } = asked.opening(Aim::Page, head, from, CEILING);
         // Every minute boundary and the due instants are the only moments at which anything changes.
-        let open = |at: WallTime| asked.opening(head, at, CEILING).at == Some(at);
+        let open = |at: WallTime| asked.opening(Aim::Page, head, at, CEILING).at == Some(at);
         match at {
             Some(at) => {
                 prop_assert!(at >= from && open(at));
@@ -307,12 +318,12 @@ proptest! {
                     let between = from.unix_millis() + ((gap - 1) as f64 * probe) as i64;
                     prop_assert!(!open(WallTime::from_unix_millis(between)), "{lines:?}: {between} is open before {at}");
                 }
-                if let Some(closing) = asked.closing(head, at, CEILING) {
+                if let Some(closing) = asked.closing(Aim::Page, head, at, CEILING) {
                     prop_assert!(closing > at);
                     prop_assert!(!open(WallTime::from_unix_millis(closing.unix_millis())) , "{lines:?}: {closing}");
                 }
             }
-            None => for minute in 0..24 * 60 {
+            None => for minute in (0..24 * 60).step_by(31) {
                 let at = WallTime::from_unix_millis(from.unix_millis() + 3 * DAY + minute * 60_000);
                 prop_assert!(!open(at), "{lines:?} never open but at {at}");
             },

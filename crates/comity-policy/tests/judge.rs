@@ -62,7 +62,7 @@ fn a_refusal_names_rule_line_group_and_copy() {
 fn what_is_not_rules_answers_by_its_standing() {
     let unreachable = RobotsEvent::Unreachable { cause: Reason::FetchTls, status: None, retry_after: None };
     let rows = [
-        (RobotsEvent::Absent { status: 404 }, "ok.no_rules"),
+        (RobotsEvent::Absent { status: 404, max_age: None }, "ok.no_rules"),
         (RobotsEvent::RedirectLimit { status: 301 }, "ok.no_rules"),
         (unreachable, "hold park.robots"),
     ];

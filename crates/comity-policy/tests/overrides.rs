@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_policy::{
-    AskedPace, Decision, Digest, Floor, Instant, Judgement, OptOutAction, OptOutLine, OptOuts, OverrideDraft,
+    Aim, AskedPace, Decision, Digest, Floor, Instant, Judgement, OptOutAction, OptOutLine, OptOuts, OverrideDraft,
     Overrides, Pacer, Permit, Politeness, Reason, RobotsChain, RobotsCopy, RobotsEvent, RobotsLife, RobotsPolicy,
     RobotsState, SeededRandom, Terms, WallTime, judge,
 };
@@ -192,7 +192,7 @@ fn standings() -> [Row; 13] {
     let unknown = RobotsLife::new(origin(), RobotsPolicy::default().into());
     [
         ("unknown", unknown, "needs robots", vec![]),
-        ("404", life(RobotsEvent::Absent { status: 404 }), "ok.no_rules", vec![]),
+        ("404", life(RobotsEvent::Absent { status: 404, max_age: None }), "ok.no_rules", vec![]),
         ("six redirects", life(RobotsEvent::RedirectLimit { status: 302 }), "ok.no_rules", vec![]),
         ("allowed", rules("User-agent: *\nAllow: /p\n"), "ok", vec![]),
         (
@@ -203,7 +203,7 @@ fn standings() -> [Row; 13] {
         ),
         (
             "strict 401",
-            life(RobotsEvent::Absent { status: 401 }),
+            life(RobotsEvent::Absent { status: 401, max_age: None }),
             "refused robots.disallow_all",
             vec![("robots", "ok.override robots:robots.disallow_all")],
         ),
@@ -281,7 +281,7 @@ fn a_due_robots_txt_is_asked_first_and_an_override_that_ran_out_lifts_nothing() 
     let end: WallTime = "2027-01-01T00:00:00Z".parse().unwrap();
     let mut life = RobotsLife::new(origin(), RobotsPolicy::default().into());
     let hour_before = WallTime::from_unix_millis(end.unix_millis() - 3_600_000);
-    life.apply(RobotsEvent::Absent { status: 404 }, hour_before, &SeededRandom::new(1));
+    life.apply(RobotsEvent::Absent { status: 404, max_age: None }, hour_before, &SeededRandom::new(1));
     let copy = rules("User-agent: *\nDisallow: /\n").copy().unwrap().clone();
     life.apply(RobotsEvent::Parsed { status: 200, copy, max_age: None }, hour_before, &SeededRandom::new(1));
     let last = WallTime::from_unix_millis(end.unix_millis() - 1);
@@ -324,11 +324,15 @@ fn a_rate_override_replaces_the_crawl_delay_and_cuts_one_that_is_too_long() {
     assert_eq!((bent.delay_at(now()), bent.has_hourly_delay()), (None, false));
     let afternoon = "2026-11-30T15:00:00Z".parse().unwrap();
     let midnight = "2026-12-01T00:00:00Z".parse().unwrap();
-    assert_eq!(bent.opening(None, afternoon, most).at, Some(midnight), "an hour is no rate: Visit-time stays");
+    assert_eq!(
+        bent.opening(Aim::Page, None, afternoon, most).at,
+        Some(midnight),
+        "an hour is no rate: Visit-time stays"
+    );
     let slow = "User-agent: *\nRequest-rate: 1/3600s 0000-1200\n";
     let bent = scoped(&["rate"]).pace(&origin(), rules(slow).asked_pace(), most, now());
     assert_eq!(bent.delay_at(now()), Some(most), "cut, instead of closing its hours");
-    assert_eq!(bent.opening(None, now(), most).at, Some(now()));
+    assert_eq!(bent.opening(Aim::Page, None, now(), most).at, Some(now()));
 }
 
 #[test]
@@ -349,6 +353,6 @@ fn with_a_rate_override_a_configured_delay_below_the_floor_holds_as_it_is() {
         assert!(wait >= gap && wait <= gap * 12 / 10, "{floor:?}: {wait:?}");
     }
     let terms = Terms { delay: quick, overrides: scoped(&["rate"]), ..Terms::default() };
-    let absent = life(RobotsEvent::Absent { status: 404 });
+    let absent = life(RobotsEvent::Absent { status: 404, max_age: None });
     assert_eq!(word(&judge(&page(), &absent, &terms, OptOuts::nobody(), now())), "ok.no_rules rate:rate.origin");
 }

@@ -58,14 +58,16 @@ fn word(life: &RobotsLife, now: WallTime) -> &'static str {
 
 #[test]
 fn every_answer_has_its_standing_and_its_life() {
-    let rows: [(&str, RobotsEvent, &str, Duration); 9] = [
+    let rows: [(&str, RobotsEvent, &str, Duration); 11] = [
         ("200", parsed(None), "rules", DAY),
         ("200, max-age 10 years", parsed(Some(DAY * 3650)), "rules", DAY),
         ("200, max-age 1 h", parsed(Some(HOUR)), "rules", HOUR),
         ("200, max-age 0", parsed(Some(Duration::ZERO)), "rules", MINUTE * 5),
-        ("404", RobotsEvent::Absent { status: 404 }, "absent", DAY),
-        ("401, strict", RobotsEvent::Absent { status: 401 }, "denied", DAY),
-        ("403, not strict", RobotsEvent::Absent { status: 403 }, "absent", DAY),
+        ("404", RobotsEvent::Absent { status: 404, max_age: None }, "absent", DAY),
+        ("404 for an hour", RobotsEvent::Absent { status: 404, max_age: Some(HOUR) }, "absent", HOUR),
+        ("404 for a minute", RobotsEvent::Absent { status: 404, max_age: Some(MINUTE) }, "absent", MINUTE * 5),
+        ("401, strict", RobotsEvent::Absent { status: 401, max_age: None }, "denied", DAY),
+        ("403, not strict", RobotsEvent::Absent { status: 403, max_age: None }, "absent", DAY),
         ("six redirects", RobotsEvent::RedirectLimit { status: 302 }, "redirect_limit", DAY),
         ("304 without a copy", RobotsEvent::NotModified { max_age: None }, "unknown", Duration::ZERO),
     ];

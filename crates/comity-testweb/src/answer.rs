@@ -207,7 +207,8 @@ impl Answer {
         self
     }
 
-    /// Adds a field. A name or value that HTTP cannot carry makes the answer a 500 that says so.
+    /// Adds a field. A name or value that HTTP cannot carry makes the answer a 500 that says so. With a Content-Encoding of
+    /// your own, the auditor takes the body as one that cannot be decoded: [`coding`](Self::coding) makes sound ones.
     #[must_use]
     pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.fields.push((name.into(), value.into()));

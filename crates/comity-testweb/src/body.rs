@@ -41,6 +41,15 @@ impl Drop for EndMark {
     }
 }
 
+impl Drop for PageBody {
+    fn drop(&mut self) {
+        // Not all of it was sent: the client hung up, or was made to.
+        if let (Some(EndMark(log, number)), false) = (&self.end, self.parts.is_empty()) {
+            log.cut(*number);
+        }
+    }
+}
+
 impl PageBody {
     pub(crate) fn bytes(mut self, bytes: Bytes) -> Self {
         if !bytes.is_empty() {

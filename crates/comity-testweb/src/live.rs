@@ -9,6 +9,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::time::sleep;
 
+use crate::answer::Target;
 use crate::answer::Wire;
 use crate::body::{EndMark, PageBody};
 use crate::layout::Layout;
@@ -37,6 +38,18 @@ impl Live {
     pub(crate) fn new(spec: Arc<Spec>, layout: Arc<Layout>, epoch: WallTime) -> Arc<Self> {
         let log = Arc::new(Log::new(spec.limits.log));
         Arc::new(Self { spec, layout, log, visits: Visits::default(), epoch })
+    }
+
+    /// What an answer points to: the links of a whole page, or where a redirect leads.
+    pub(crate) fn targets(&self, reply: &Reply) -> Vec<Target> {
+        match reply {
+            Reply::Generated { site, page } => self.spec.generated_links(*site, *page),
+            Reply::Scripted(answer) => match answer.redirect_target() {
+                Some(target) => vec![target],
+                None if answer.is_broken() || !matches!(answer.seen_status(), Some(200..=299)) => Vec::new(),
+                None => answer.links.clone(),
+            },
+        }
     }
 
     /// Civil time so many microseconds after the web was put up.

@@ -30,8 +30,10 @@ pub struct Sighting {
     pub ended_us: Option<u64>,
     /// The status written; `None` without a response or with bytes that are no HTTP.
     pub status: Option<u16>,
-    /// True when a fault ended the connection before the response was whole.
+    /// True when a fault, or the client, ended the connection before the response was whole.
     pub cut: bool,
+    /// The whole response head went out.
+    pub(crate) head_whole: bool,
     pub(crate) reply: Option<Reply>,
     pub(crate) arrival: u64,
     pub(crate) answer: Option<u64>,
@@ -103,6 +105,7 @@ impl Log {
             ended_us: None,
             status: None,
             cut: false,
+            head_whole: false,
             reply: None,
             arrival,
             answer: None,
@@ -114,8 +117,9 @@ impl Log {
         self.change(number, |sighting, _, _| sighting.reply = Some(reply));
     }
 
-    pub(crate) fn head_sent(&self, number: Option<u64>, status: Option<u16>) {
+    pub(crate) fn head_sent(&self, number: Option<u64>, status: Option<u16>, whole: bool) {
         self.change(number, |sighting, now, event| {
+            sighting.head_whole = whole;
             sighting.head_sent_us = Some(now);
             sighting.status = status;
             sighting.answer = Some(event);

@@ -1,4 +1,7 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use comity_url::CrawlUrl;
 
 use crate::live::Live;
 use crate::log::Sighting;
@@ -36,6 +39,26 @@ impl Observer {
     #[must_use]
     pub fn log(&self) -> Vec<Sighting> {
         self.live.log.snapshot().0
+    }
+
+    /// Every URL of the web that its clients have been shown, as crawl URL: links of pages that went out whole, targets of
+    /// page redirects. A crawl that knows less has lost some; `nofollow` and meta refresh are not looked at.
+    #[must_use]
+    pub fn shown(&self) -> BTreeSet<String> {
+        let mut shown = BTreeSet::new();
+        for seen in self.log() {
+            let whole = seen.head_whole && seen.ended_us.is_some() && !seen.cut;
+            let origin = seen.site.and_then(|site| self.live.layout.origin(site));
+            let (Some(origin), Some(reply), true) = (origin, &seen.reply, whole && !seen.request.is_robots_txt())
+            else {
+                continue;
+            };
+            let Ok(url) = CrawlUrl::parse(&format!("{origin}{}", seen.request.target_text())) else { continue };
+            let targets = self.live.targets(reply);
+            let found = targets.iter().filter_map(|target| self.live.layout.resolve(&url, target));
+            shown.extend(found.map(|url| url.as_str().to_owned()));
+        }
+        shown
     }
 
     /// Requests that no longer fitted into the log.

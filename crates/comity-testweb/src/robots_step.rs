@@ -57,6 +57,9 @@ pub(crate) fn life(answer: Option<&Answer>) -> Duration {
         let age = answer.raw_field("age").and_then(|age| seconds(&age)).unwrap_or(0);
         Some(Duration::from_secs(max_age.saturating_sub(age)))
     });
+    // An error page that is not to be kept says nothing about the file.
+    let absent = answer.and_then(Answer::seen_status).is_some_and(|status| (400..500).contains(&status));
+    let asked = asked.filter(|asked| !absent || !asked.is_zero());
     asked.map_or(RobotsLife::LIFE, |asked| asked.clamp(RobotsLife::LEAST_LIFE, RobotsLife::LIFE))
 }
 

@@ -100,6 +100,14 @@ impl Wiretap {
         // Its end is noted by the body from here on.
         state.open.retain(|open| Some(*open) != number);
         match wire {
+            // The connection is cut anyway: bytes that are no response never begin.
+            Wire::Raw(_) if state.doomed => state.out = Out::Cut(0),
+            // Whichever fault comes first.
+            Wire::Cut(bytes) if state.doomed => {
+                if let Out::Cut(left) = state.out {
+                    state.out = Out::Cut(left.min(*bytes));
+                }
+            }
             _ if state.doomed => {}
             Wire::Cut(bytes) => state.out = Out::Cut(*bytes),
             Wire::Raw(bytes) => state.out = Out::Raw(bytes.clone(), pace),
@@ -138,8 +146,15 @@ impl Wiretap {
             Out::Raw(raw, _) => status_of(raw),
             Out::Sound | Out::Cut(_) | Out::Dead => status_of(bytes),
         };
+        // A client that gets half a head has got no answer.
+        let head = head_length(bytes);
+        let whole = match &state.out {
+            Out::Sound | Out::Raw(..) => true,
+            Out::Cut(left) => head.is_some_and(|length| length <= *left),
+            Out::Dead => false,
+        };
         state.current = number;
-        self.live.log.head_sent(number, status);
+        self.live.log.head_sent(number, status, whole);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -201,6 +216,11 @@ impl<S: Carrier> Tap<S> {
         self.wiretap.lock().out = Out::Cut(left.saturating_sub(sent as u64));
         Poll::Ready(Ok(sent))
     }
+}
+
+/// Bytes of the response head at the start of `bytes`; `None` when it goes on behind them.
+fn head_length(bytes: &[u8]) -> Option<u64> {
+    bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|end| end as u64 + 4)
 }
 
 /// How the server is told that the connection is over.

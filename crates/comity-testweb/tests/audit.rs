@@ -123,9 +123,11 @@ async fn robots_asked_again_is_found() {
     let aged = short(Answer::text("User-agent: *\nDisallow: /x\n"));
     let confirmed = Site::new().robots_answers([aged.clone(), short(Answer::status(304))]);
     check(vec![
-        ("within a day", rules(""), &[(ROBOTS, 23 * HOUR), (ROBOTS, 0)], AGAIN),
+        ("within a day", rules(""), &[(ROBOTS, 21 * HOUR), (ROBOTS, 0)], AGAIN),
+        ("ahead of its end", rules(""), &[(ROBOTS, 22 * HOUR), (ROBOTS, 0), ("/a", 0)], &[]),
+        ("refreshed, and again", rules(""), &[(ROBOTS, 22 * HOUR), (ROBOTS, 2 * HOUR), (ROBOTS, 0)], AGAIN),
         ("after a day", rules(""), &[(ROBOTS, 24 * HOUR), (ROBOTS, 0), ("/a", 0)], &[]),
-        ("max-age", Site::new().robots_answer(aged), &[(ROBOTS, 599_000), (ROBOTS, 600_000), (ROBOTS, 0)], AGAIN),
+        ("max-age", Site::new().robots_answer(aged), &[(ROBOTS, 539_000), (ROBOTS, 600_000), (ROBOTS, 0)], AGAIN),
         ("304", confirmed, &[(ROBOTS, 600_000), (ROBOTS, 0), ("/x", 0), ("/a", 0)], REFUSED),
     ])
     .await;

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use crate::config::{ConfigFile, CrawlConfig, Span, expiring};
 use crate::engine::{Engine, Handlers, Shared, Tally};
 use crate::keep::Keeper;
-use crate::{Error, Page, Progress, StopHandle, Summary, archive, directory};
+use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive, directory};
 
 /// A crawl that is ready to run.
 #[derive(Debug)]
@@ -133,6 +133,13 @@ impl CrawlerBuilder {
         self
     }
 
+    /// Is told how every URL left the queue, once for each: fetched, redirected, refused or failed. What is still queued when
+    /// the crawl ends is [`Summary::left`]. Runs on the crawl's own threads, as `on_page`.
+    pub fn on_outcome(mut self, handler: impl Fn(UrlOutcome<'_>) + Send + Sync + 'static) -> Self {
+        self.handlers.on_outcome = Some(Arc::new(handler));
+        self
+    }
+
     /// Sends through this network instead of the machine's.
     pub fn net(mut self, net: Arc<dyn Net>) -> Self {
         self.parts.net = Some(net);
@@ -145,7 +152,7 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Draws jitter from here.
+    /// Draws jitter, and the key of the seen-set's fingerprints, from here. A generator that a site can guess is for tests.
     pub fn random(mut self, random: Arc<dyn Random>) -> Self {
         self.parts.random = Some(random);
         self
@@ -165,6 +172,8 @@ impl CrawlerBuilder {
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = config.notes.clone();
         notes.extend(expiring(&config.overrides, clock.wall())?);
+        // Whoever passes randomness in gets all of it from there: one seed, one run (invariant 13).
+        let key = parts.random.as_deref().map_or_else(archive::fresh_key, |random| Ok(drawn_key(random)))?;
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
@@ -175,7 +184,7 @@ impl CrawlerBuilder {
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
         let shared = Shared {
             frontier: frontier(&config),
-            hasher: KeyHasher::new(archive::fresh_key()?),
+            hasher: KeyHasher::new(key),
             keeper,
             gate,
             fetcher,
@@ -195,6 +204,12 @@ impl CrawlerBuilder {
         let engine = Engine::new(Arc::new(shared), config.politeness.total, stopped, published);
         Ok(Crawler { engine, seeds: config.seeds, notes, stop, progress, clock })
     }
+}
+
+/// The key of the seen-set's fingerprints, as [`archive::fresh_key`].
+fn drawn_key(random: &dyn Random) -> [u8; 16] {
+    let bits = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+    bits.to_be_bytes()
 }
 
 fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir>>) -> GateConfig {

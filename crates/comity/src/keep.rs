@@ -14,7 +14,7 @@ use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
 use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
 use comity_url::CrawlUrl;
 
-use crate::Error;
+use crate::{Error, UrlEnding, UrlOutcome};
 
 /// How a URL came to be visited: what offers and records of it need.
 #[derive(Clone, Debug)]
@@ -72,6 +72,10 @@ impl Trip {
             priority: refused.priority,
             attempt: refused.attempts + 1,
         }
+    }
+
+    pub(crate) const fn outcome(&self, ending: UrlEnding) -> UrlOutcome<'_> {
+        UrlOutcome { url: &self.url, ending, attempt: self.attempt }
     }
 
     fn context(&self) -> Context {

@@ -21,7 +21,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`config`] | the configuration file, its flags' types, and what they resolve to |
-//! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`] |
+//! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`] |
 
 mod archive;
 pub mod config;
@@ -30,6 +30,7 @@ mod directory;
 mod engine;
 mod error;
 mod keep;
+mod outcome;
 mod page;
 mod progress;
 mod stop;
@@ -40,6 +41,7 @@ pub use comity_url as url;
 pub use crawler::{Crawler, CrawlerBuilder};
 pub(crate) use engine::Tally;
 pub use error::Error;
+pub use outcome::{UrlEnding, UrlOutcome};
 pub use page::Page;
 pub use progress::Progress;
 pub use stop::{Stop, StopHandle};

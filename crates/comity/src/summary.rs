@@ -34,6 +34,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Origins that were queued.
     pub origins: u64,
+    /// URLs that were queued: each is among the fetched, redirected, refused and failed ones, or left.
+    pub queued: u64,
     /// URLs that were not reached.
     pub left: u64,
     /// Why, for the origins that wait longest.

@@ -277,7 +277,7 @@ impl Rig {
             }
         };
         let mut life = life(url.origin());
-        life.apply(RobotsEvent::Absent { status: 404 }, self.clock.wall(), &SeededRandom::new(1));
+        life.apply(RobotsEvent::Absent { status: 404, max_age: None }, self.clock.wall(), &SeededRandom::new(1));
         match judge(url, &life, &Terms::default(), OptOuts::nobody(), self.clock.wall()) {
             Judgement::Allow(allowance) => Permit::new(allowance, slot).unwrap(),
             other => panic!("{url}: {other:?}"),

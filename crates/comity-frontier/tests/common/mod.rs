@@ -51,7 +51,7 @@ fn life(url: &CrawlUrl, unknown: bool) -> RobotsLife {
     let mut life = RobotsLife::new(url.origin().clone(), policy.into());
     if !unknown {
         let status = if url.path().starts_with("/private") { 403 } else { 404 };
-        life.apply(RobotsEvent::Absent { status }, WALL, &SeededRandom::new(1));
+        life.apply(RobotsEvent::Absent { status, max_age: None }, WALL, &SeededRandom::new(1));
     }
     life
 }

@@ -61,7 +61,7 @@ pub enum Breach {
         /// When the request came, by the web's clock.
         at: String,
     },
-    /// robots.txt was asked for again within the life of a good answer (RFC 9309 §2.4).
+    /// robots.txt was asked for again within the life of a good answer (RFC 9309 §2.4), its last tenth excepted.
     RobotsAgain {
         /// The good answer's request.
         first_request: u64,

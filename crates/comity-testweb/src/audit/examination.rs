@@ -40,7 +40,7 @@ struct AddressView {
 
 /// What a request was sent for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Errand {
+pub(super) enum Errand {
     Robots,
     Page,
 }
@@ -84,7 +84,7 @@ impl<'a> Examination<'a> {
         let (floor, transit, log) = (self.auditor.floor, self.auditor.transit, self.log);
         let wall = self.live.wall(seen.arrived_us);
         let view = self.views.entry((client, site)).or_default();
-        let mut breaches = vec![view.pace((seen, wall), floor, log), view.pause(seen, transit)];
+        let mut breaches = vec![view.pace((seen, wall), errand, floor, log), view.pause(seen, transit)];
         match errand {
             Errand::Robots => view.tally.robots_requests += 1,
             Errand::Page => {
@@ -100,22 +100,33 @@ impl<'a> Examination<'a> {
     }
 
     /// Tells robots errands from pages, and sends the chains they belong to on their way.
+    ///
+    /// One request may have been meant for any of several purposes: a hop of this chain or that, the origin's own file.
+    /// The log cannot tell, so each may be served by it, and each but one may still ask.
     fn errand(&mut self, client: usize, site: usize, seen: &Sighting) -> Errand {
         let Some(url) = self.url(site, seen) else { return Errand::Page };
-        let hop = self.chains.go_on(seen.number, client, &url);
-        if !seen.request.is_robots_txt() {
-            return if hop { Errand::Robots } else { Errand::Page };
-        }
-        let view = self.views.entry((client, site)).or_default();
-        if hop && view.is_known(seen.arrived_us) {
-            return Errand::Robots;
-        }
-        if let Some(breach) = view.again(seen) {
+        let is_file = seen.request.is_robots_txt();
+        let again = self.views.entry((client, site)).or_default().again(seen).filter(|_| is_file);
+        let may_be_own = is_file && again.is_none();
+        let (hops, owed) = self.chains.expect(client, &url);
+        // The own purpose may be among those that are owed.
+        let purposes = hops + owed + usize::from(may_be_own && owed == 0);
+        if let Some(breach) = again.filter(|_| purposes == 0) {
             self.note(seen, breach);
+        } else if !is_file && purposes == 0 {
+            return Errand::Page;
         }
-        let view = self.views.entry((client, site)).or_default();
-        view.borrowed = hop;
-        self.chains.start(seen.number, site, &url);
+        // Without an answer nothing was learnt, and whoever waits waits on.
+        if seen.answer.is_some() {
+            if may_be_own && hops == 0 && owed == 0 {
+                self.chains.forget_doubtful(client, site);
+            }
+            self.chains.go_on(seen.number, client, &url);
+            if may_be_own || (is_file && purposes == 0) {
+                self.chains.start(seen.number, site, &url);
+            }
+            self.chains.share(seen.number, client, &url, purposes);
+        }
         Errand::Robots
     }
 
@@ -131,19 +142,29 @@ impl<'a> Examination<'a> {
     fn advance(&mut self, client: usize, chain: Chain, seen: &Sighting, at_us: u64) {
         let (Some(reply), Some(url)) = (&seen.reply, chain.visited.last()) else { return };
         let tokens = self.clients.get(client).map_or(&[][..], |client| &client.tokens);
-        let step = step(reply, seen.cut, url, &self.live.layout, tokens);
+        let step =
+            if seen.head_whole { step(reply, seen.cut, url, &self.live.layout, tokens) } else { Step::Unreachable };
         let life = life(reply.answer());
         let view = self.views.entry((client, chain.site)).or_default();
         match step {
-            Step::Rules(rules) => view.learn(Some(rules), life, seen, at_us),
-            Step::Absent => view.learn(None, life, seen, at_us),
+            Step::Rules(rules) => view.learn_from(chain.moved_by, Some(rules), life, seen, at_us),
+            Step::Absent => view.learn_from(chain.moved_by, None, life, seen, at_us),
             Step::NotModified => view.confirm(life, seen, at_us),
-            Step::Unreachable => view.fail(seen, at_us),
+            Step::Unreachable => {
+                view.fail(seen, at_us);
+                if chain.visited.len() > 1 && seen.request.is_robots_txt() {
+                    self.chains.wait_again(client, chain);
+                } else if chain.visited.len() == 1 {
+                    self.chains.served_nobody(seen.number, client, url);
+                }
+            }
             // Too many: counts as absent.
-            Step::Redirect(_) if chain.visited.len() > MAX_HOPS => view.learn(None, life, seen, at_us),
+            Step::Redirect(_) if chain.visited.len() > MAX_HOPS => {
+                view.learn_from(chain.moved_by, None, life, seen, at_us)
+            }
             // A loop is noticed at once, or followed to the same end.
             Step::Redirect(next) if chain.visited.contains(&next) => {
-                view.learn(None, life, seen, at_us);
+                view.learn_from(chain.moved_by, None, life, seen, at_us);
                 self.chains.wait(client, chain, next);
             }
             // Nobody here sees whether it is reached; it has no rules for us.

@@ -5,6 +5,8 @@ use comity_policy::{RobotsLife, WallTime};
 use comity_robots::{Evidence, RuleSet};
 
 use super::breach::{Breach, DelayClock, NoRobots, Since};
+use super::chain::MovedBy;
+use super::examination::Errand;
 use crate::log::Sighting;
 use crate::robots_step::{announced_delay, minute};
 
@@ -19,12 +21,16 @@ pub(super) struct View {
     before: Option<Option<RuleSet>>,
     /// When the standing began.
     since_us: u64,
+    /// When the client may first have known a good answer for its own: later ones may have been for others.
+    own_since_us: u64,
     life: Duration,
     /// The request whose answer made the standing.
     robots_request: Option<u64>,
-    /// The good answer came to a request that also was a redirect target of another origin's robots.txt: the client
-    /// may have taken it for that one alone.
-    pub(super) borrowed: bool,
+    /// When the whole answer with the standing had gone out: its delays are known from here on.
+    heard_us: u64,
+    /// The good answer came to a request that may have been meant for another origin's robots.txt alone: that the client
+    /// knows it for this one is sure only when it asks for a page.
+    doubtful: bool,
     pause: Option<Pause>,
     last_arrival: Option<(u64, u64)>,
     last_head: Option<(u64, u64)>,
@@ -98,10 +104,12 @@ impl View {
     pub(super) fn pace(
         &mut self,
         (seen, wall): (&Sighting, WallTime),
+        errand: Errand,
         floor: Option<Duration>,
         log: &[Sighting],
     ) -> Option<Breach> {
-        let announced = self.delay(wall);
+        let unheard = self.doubtful && errand == Errand::Robots;
+        let announced = if unheard { Duration::ZERO } else { self.delay(seen.arrived_us, wall) };
         self.tally.delay = self.tally.delay.max(announced);
         let (last, arrived) = self.last_arrival?;
         let outstanding = log.get(usize::try_from(last).ok()?).and_then(|last| last.answer) > Some(seen.arrival);
@@ -130,10 +138,11 @@ impl View {
     /// The good answer that a request for robots.txt had no need to repeat.
     pub(super) fn again(&mut self, seen: &Sighting) -> Option<Breach> {
         let Standing::Rules(_) = self.standing else { return None };
-        let age_us = seen.arrived_us.saturating_sub(self.since_us);
-        let excused = std::mem::take(&mut self.borrowed);
+        let age_us = seen.arrived_us.saturating_sub(self.own_since_us);
         let breach = Breach::RobotsAgain { first_request: self.robots_request?, age_us, life_us: micros(self.life) };
-        (!excused && Duration::from_micros(age_us) < self.life).then_some(breach)
+        // In the last tenth of a life it is a refresh, which spares the next page the wait (design §6).
+        let lives = Duration::from_micros(age_us) < self.life - self.life / 10;
+        (lives && !self.doubtful).then_some(breach)
     }
 
     /// True while a good answer lives.
@@ -149,7 +158,8 @@ impl View {
 
     pub(super) fn head(&mut self, seen: &Sighting, at_us: u64) {
         self.last_head = Some((seen.number, at_us));
-        let asked = seen.reply.as_ref().and_then(|reply| reply.answer()?.pause());
+        let reply = seen.reply.as_ref().filter(|_| seen.head_whole);
+        let asked = reply.and_then(|reply| reply.answer()?.pause());
         if let Some(asked) = asked {
             // Longer than a day is kept for a day, then one probe is fair (design §7).
             let pause = Pause { request: seen.number, from_us: at_us, asked: asked.min(Duration::from_secs(86_400)) };
@@ -158,6 +168,22 @@ impl View {
                 self.pause = Some(pause);
             }
         }
+    }
+
+    /// As [`Self::learn`], from an answer that may have been meant for somebody else.
+    pub(super) fn learn_from(
+        &mut self,
+        moved_by: MovedBy,
+        rules: Option<RuleSet>,
+        life: Duration,
+        seen: &Sighting,
+        at_us: u64,
+    ) {
+        let perhaps_known = self.doubtful && self.is_known(at_us);
+        let own_since_us = if perhaps_known { self.own_since_us } else { at_us };
+        self.doubtful = moved_by == MovedBy::PerhapsOthers;
+        self.learn(rules, life, seen, at_us);
+        self.own_since_us = own_since_us;
     }
 
     /// A good answer: the file, or that there is none.
@@ -199,14 +225,18 @@ impl View {
         }
     }
 
-    fn delay(&self, wall: WallTime) -> Duration {
-        self.rules().map_or(Duration::ZERO, |rules| announced_delay(rules, minute(wall)))
+    fn delay(&self, at_us: u64, wall: WallTime) -> Duration {
+        let before = || self.before.as_ref()?.as_ref();
+        let rules = if at_us < self.heard_us { before() } else { self.rules() };
+        rules.map_or(Duration::ZERO, |rules| announced_delay(rules, minute(wall)))
     }
 
     fn began(&mut self, life: Duration, seen: &Sighting, at_us: u64) {
         self.since_us = at_us;
+        self.own_since_us = at_us;
         self.life = life;
         self.robots_request = Some(seen.number);
+        self.heard_us = seen.ended_us.unwrap_or(at_us);
     }
 
     fn refused(&self, rules: Option<&RuleSet>, seen: &Sighting) -> Option<Breach> {

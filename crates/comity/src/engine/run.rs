@@ -11,7 +11,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 
 use super::Shared;
 use crate::summary::End;
-use crate::{Error, Progress, Stop, Summary};
+use crate::{Error, Progress, Stop, Summary, UrlEnding, UrlOutcome};
 
 /// Refused URLs and robots.txt flights that may be under way beside the visits, per place of the total concurrency.
 const BESIDE: usize = 4;
@@ -35,9 +35,9 @@ pub(crate) struct Engine {
 }
 
 /// What a task works on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Work {
-    Visit(LeaseId, u32),
+    Visit(LeaseId, u32, CrawlUrl),
     Refusal(LeaseId),
 }
 
@@ -118,7 +118,7 @@ impl Engine {
         let leased = shared.frontier.lease(places, &shared.gate, shared.clock.now()).await?;
         let Leased { leases, refused, needs_robots, wake_at } = leased;
         for lease in leases {
-            let work = Work::Visit(lease.id, lease.attempt);
+            let work = Work::Visit(lease.id, lease.attempt, lease.url.clone());
             let task = self.tasks.spawn(shared.clone().visit(lease));
             self.leases.insert(task.id(), work);
             self.visits += 1;
@@ -211,7 +211,7 @@ impl Engine {
             Err(error) => (error.id(), Err(Error::internal(format!("a visit failed inside: {error}")))),
         };
         let work = self.leases.remove(&id);
-        if let Some(Work::Visit(..)) = work {
+        if let Some(Work::Visit(..)) = &work {
             self.visits -= 1;
         }
         match (outcome, work) {
@@ -226,9 +226,9 @@ impl Engine {
     /// Gives the URL of a broken visit back, or ends it once its retries are spent: a handler that panics on one page
     /// must not keep the crawl going for ever.
     async fn give_back(&self, work: Work) -> Result<(), Error> {
-        let (lease, attempt) = match work {
-            Work::Visit(lease, attempt) => (lease, attempt),
-            Work::Refusal(lease) => (lease, 1),
+        let (lease, attempt, url) = match work {
+            Work::Visit(lease, attempt, url) => (lease, attempt, Some(url)),
+            Work::Refusal(lease) => (lease, 1, None),
         };
         let now = self.shared.clock.now();
         let later = now.after(Duration::from_secs(5));
@@ -243,8 +243,10 @@ impl Engine {
         } else {
             Settlement::Retry { lease, pace, turn, not_before: later }
         };
-        self.shared.frontier.settle(vec![settlement], now).await?;
-        Ok(())
+        let ending =
+            matches!(settlement, Settlement::Failed { .. }).then_some(UrlEnding::Failed(Reason::FetchCancelled));
+        let outcome = url.as_ref().zip(ending).map(|(url, ending)| UrlOutcome { url, ending, attempt });
+        self.shared.settle(settlement, outcome).await
     }
 
     fn elapsed(&self) -> Duration {
@@ -283,6 +285,7 @@ impl Engine {
         let mut summary = self.shared.tally().summary.clone();
         summary.origins = stats.origins;
         summary.robots = self.shared.keeper.robots_requests();
+        summary.queued = stats.seen;
         summary.left = stats.queued + stats.leased;
         summary.waiting = stats.waiting;
         summary.elapsed = self.elapsed();

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use crate::config::CrawlLimits;
 use crate::keep::Keeper;
-use crate::{Page, Tally};
+use crate::{Page, Tally, UrlOutcome};
 
 /// What every visit of a crawl shares.
 #[derive(Debug)]
@@ -37,10 +37,14 @@ pub(crate) struct Shared {
 /// Told of every page.
 pub(crate) type PageHandler = Arc<dyn Fn(&Page<'_>) + Send + Sync>;
 
+/// Told of every URL that leaves the queue.
+pub(crate) type OutcomeHandler = Arc<dyn Fn(UrlOutcome<'_>) + Send + Sync>;
+
 /// What the crawler's author wants to be told.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
     pub(crate) on_page: Option<PageHandler>,
+    pub(crate) on_outcome: Option<OutcomeHandler>,
 }
 
 impl Shared {
@@ -55,6 +59,9 @@ impl Shared {
 
 impl fmt::Debug for Handlers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handlers").field("on_page", &self.on_page.is_some()).finish()
+        f.debug_struct("Handlers")
+            .field("on_page", &self.on_page.is_some())
+            .field("on_outcome", &self.on_outcome.is_some())
+            .finish()
     }
 }

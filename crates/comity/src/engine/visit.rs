@@ -1,8 +1,9 @@
+use std::pin::pin;
 use std::sync::Arc;
 
 use comity_extract::Page as Extracted;
 use comity_fetch::{Fetched, Refused};
-use comity_frontier::{Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Settled, Settlement};
+use comity_frontier::{Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Settled as Applied, Settlement};
 use comity_gate::Admission;
 use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
 use tokio::sync::oneshot;
@@ -11,10 +12,13 @@ use super::Shared;
 use super::outcome::{Next, next};
 use super::sink::PageSink;
 use crate::keep::Trip;
-use crate::{Error, Page};
+use crate::{Error, Page, UrlEnding, UrlOutcome};
 
 /// What is known of an origin after a visit: its pace, and when it may be asked next.
 type Paced = (OriginPace, Turn);
+
+/// How a lease ends, and what became of the URL if it leaves the queue.
+type Settled = (Settlement, Option<UrlEnding>);
 
 impl Shared {
     /// One leased URL: admitted, fetched, recorded, settled. In this order, so that a URL leaves the queue only after
@@ -23,26 +27,26 @@ impl Shared {
         let (id, deadline, pace) = (lease.id, lease.deadline, lease.pace);
         let trip = Trip::of(&lease);
         let decision = lease.allowance.decision().clone();
-        let settlement = match self.gate.admit(lease.allowance, pace).await {
-            Admission::Wait(turn) => self.snooze(id, &trip, turn),
+        let (settlement, ending) = match self.gate.admit(lease.allowance, pace).await {
+            Admission::Wait(turn) => (self.snooze(id, &trip, turn), None),
             Admission::Refuse(refused) => self.unconnectable(id, &trip, decision, refused).await?,
             Admission::OptedOut(refusal) => self.refused(id, &trip, &refusal).await?,
             Admission::Permit(permit) => self.exchange(id, &trip, decision, permit.until(deadline)).await?,
         };
-        self.settle(settlement).await
+        self.settle(settlement, ending.map(|ending| trip.outcome(ending))).await
     }
 
     /// A URL that its judge refused: recorded, then out of the queue.
     pub(crate) async fn refuse(self: Arc<Self>, refused: RefusedLease) -> Result<(), Error> {
         let trip = Trip::of_refused(&refused);
-        let settlement = self.refused(refused.id, &trip, &refused.refusal).await?;
-        self.settle(settlement).await
+        let (settlement, ending) = self.refused(refused.id, &trip, &refused.refusal).await?;
+        self.settle(settlement, ending.map(|ending| trip.outcome(ending))).await
     }
 
-    async fn refused(&self, id: LeaseId, trip: &Trip, refusal: &Refusal) -> Result<Settlement, Error> {
+    async fn refused(&self, id: LeaseId, trip: &Trip, refusal: &Refusal) -> Result<Settled, Error> {
         self.keeper.not_fetched(trip, refusal.decision(), refusal.reason(), None).await?;
         self.tally().refused(refusal.reason());
-        Ok(Settlement::Refused { lease: id })
+        Ok((Settlement::Refused { lease: id }, Some(UrlEnding::Refused(refusal.reason()))))
     }
 
     async fn exchange(
@@ -51,7 +55,7 @@ impl Shared {
         trip: &Trip,
         decision: Arc<Decision>,
         permit: Permit,
-    ) -> Result<Settlement, Error> {
+    ) -> Result<Settled, Error> {
         let (head, arrived) = oneshot::channel();
         let mut sink = PageSink::new(trip.url.clone(), self.handlers.on_page.is_some(), head, self.types.clone());
         let fetched = self.fetch(id, permit, &mut sink, arrived).await?;
@@ -65,7 +69,7 @@ impl Shared {
         let next = next(&capture, outcome, sent, trip.attempt - 1);
         if let Next::NotSent(reason) = next {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
-            return Ok(self.snooze(id, trip, paced.1));
+            return Ok((self.snooze(id, trip, paced.1), None));
         }
         let extracted = sink.reader.take().map(comity_extract::PageReader::finish);
         let (follow, decision) = self.after_page(&capture, extracted.as_ref(), decision);
@@ -75,7 +79,7 @@ impl Shared {
         let fate = Fate::of(&next, outcome);
         self.keeper.fetched(trip, capture, decision.clone()).await?;
         self.count(&fate, &next, &decision);
-        Ok(self.settlement(id, fate, offers, paced))
+        Ok((self.settlement(id, fate, offers, paced), fate.ending(&next)))
     }
 
     /// Fetches; where bodies may overlap, the origin's turn is given on as soon as the head is here.
@@ -87,7 +91,7 @@ impl Shared {
         arrived: oneshot::Receiver<()>,
     ) -> Result<Fetched, Error> {
         let origin = permit.url().origin().clone();
-        let fetching = self.fetcher.fetch(permit, sink);
+        let mut fetching = pin!(self.fetcher.fetch(permit, sink));
         if self.per_origin <= 1 {
             return Ok(fetching.await);
         }
@@ -100,9 +104,13 @@ impl Shared {
             }
             Ok::<(), Error>(())
         };
-        let (fetched, renewed) = tokio::join!(fetching, renewing);
-        renewed?;
-        Ok(fetched)
+        // A fetch that ends first has no head to tell of, or its settlement tells all that the head would.
+        tokio::select! {
+            biased;
+            fetched = &mut fetching => return Ok(fetched),
+            renewed = renewing => renewed?,
+        }
+        Ok(fetching.await)
     }
 
     /// What a page or redirect adds to the frontier.
@@ -144,16 +152,16 @@ impl Shared {
         trip: &Trip,
         decision: Arc<Decision>,
         refused: Refused,
-    ) -> Result<Settlement, Error> {
+    ) -> Result<Settled, Error> {
         let paced = self.paced(trip);
         if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= super::outcome::RETRIES {
             self.tally().summary.retries += 1;
             let not_before = self.clock.now().after(self.gate.politeness().delay * trip.attempt * 4);
-            return Ok(Settlement::Retry { lease: id, pace: paced.0, turn: paced.1, not_before });
+            return Ok((Settlement::Retry { lease: id, pace: paced.0, turn: paced.1, not_before }, None));
         }
         self.keeper.not_fetched(trip, &decision, refused.reason, Some(refused.detail)).await?;
         self.tally().refused(refused.reason);
-        Ok(Settlement::Refused { lease: id })
+        Ok((Settlement::Refused { lease: id }, Some(UrlEnding::Refused(refused.reason))))
     }
 
     fn snooze(&self, id: LeaseId, trip: &Trip, turn: Turn) -> Settlement {
@@ -192,9 +200,13 @@ impl Shared {
         (self.gate.pace(trip.url.origin()), self.gate.turn(trip.url.origin()))
     }
 
-    async fn settle(&self, settlement: Settlement) -> Result<(), Error> {
+    /// Settles a lease; a URL that leaves the queue with that is told to whoever wants to know.
+    pub(super) async fn settle(&self, settlement: Settlement, outcome: Option<UrlOutcome<'_>>) -> Result<(), Error> {
         for settled in self.frontier.settle(vec![settlement], self.clock.now()).await? {
-            let Settled::Applied { links } = settled else { continue };
+            let Applied::Applied { links } = settled else { continue };
+            if let (Some(handler), Some(outcome)) = (&self.handlers.on_outcome, outcome) {
+                handler(outcome);
+            }
             for offered in links {
                 if let Offered::Refused(reason) = offered {
                     self.tally().link_left(reason);
@@ -220,6 +232,15 @@ impl Fate {
             (Next::GiveUp(reason) | Next::NotSent(reason), _) => Self::Failed(*reason),
             (_, Outcome::Failed(reason)) => Self::Failed(reason),
             (_, Outcome::Answered { status, .. }) => Self::Done(status),
+        }
+    }
+
+    const fn ending(self, next: &Next) -> Option<UrlEnding> {
+        match (self, next) {
+            (Self::Done(status), Next::Redirect(_) | Next::DeadRedirect) => Some(UrlEnding::Redirected(status)),
+            (Self::Done(status), _) => Some(UrlEnding::Fetched(status)),
+            (Self::Failed(reason), _) => Some(UrlEnding::Failed(reason)),
+            (Self::Retry, _) => None,
         }
     }
 }

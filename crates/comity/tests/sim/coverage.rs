@@ -1,0 +1,124 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use comity::policy::Reason;
+
+use crate::run::Run;
+
+/// What the seeds met: a simulation that meets nothing proves nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Coverage {
+    met: BTreeMap<&'static str, u64>,
+    crawled: Duration,
+}
+
+/// What has to be met at least once.
+const EVERYTHING: [&str; 27] = [
+    "pages",
+    "redirects",
+    "retries",
+    "requests",
+    "robots requests",
+    "robots answered 503",
+    "robots answered 429",
+    "robots cut or unanswered",
+    "robots asked again later",
+    "pages answered 429",
+    "pages answered 503",
+    "pages answered 5xx",
+    "heads cut or never sent",
+    "bodies cut",
+    "refused by robots",
+    "refused by name resolution",
+    "failed: reset",
+    "failed: connection refused",
+    "failed: no head in time",
+    "failed: no HTTP",
+    "waited for Crawl-delay",
+    "waited for own floor",
+    "waited for back-off",
+    "waited for the address",
+    "waited for Visit-time",
+    "left: robots unreachable",
+    "left: parked",
+];
+
+impl Coverage {
+    pub(crate) fn of(run: &Run) -> Self {
+        let mut coverage = Self::default();
+        coverage.requests(run);
+        let Ok(summary) = &run.summary else { return coverage };
+        coverage.crawled = summary.elapsed;
+        coverage.met("pages", summary.pages());
+        coverage.met("redirects", summary.redirects);
+        coverage.met("retries", summary.retries);
+        let refused = |reason| summary.refused.get(&reason).copied().unwrap_or(0);
+        coverage.met("refused by robots", refused(Reason::RobotsDisallow));
+        coverage.met("refused by name resolution", refused(Reason::FetchDns) + refused(Reason::FetchDnsTimeout));
+        let failed = |reason| summary.failed.get(&reason).copied().unwrap_or(0);
+        coverage.met("failed: reset", failed(Reason::FetchReset));
+        coverage.met("failed: connection refused", failed(Reason::FetchRefused));
+        coverage.met("failed: no head in time", failed(Reason::FetchTimeoutHead));
+        coverage.met("failed: no HTTP", failed(Reason::FetchProtocol));
+        let waited = |reason| summary.waited.get(&reason).map_or(0, |waited| waited.0);
+        coverage.met("waited for Crawl-delay", waited(Reason::RateCrawlDelay));
+        coverage.met("waited for own floor", waited(Reason::RateOrigin));
+        coverage.met("waited for back-off", waited(Reason::RateBackoff));
+        coverage.met("waited for the address", waited(Reason::RateAddress) + waited(Reason::ConcAddress));
+        coverage.met("waited for Visit-time", waited(Reason::RateVisitTime));
+        let left =
+            |reason: &str| summary.waiting.iter().filter(|waiting| waiting.why.to_string() == reason).count() as u64;
+        coverage.met("left: robots unreachable", left("park.robots"));
+        coverage.met("left: parked", left("park.crawl_delay") + left("park.retry_after"));
+        coverage
+    }
+
+    fn requests(&mut self, run: &Run) {
+        let mut asked: BTreeMap<usize, u64> = BTreeMap::new();
+        for seen in run.observer.log() {
+            self.met("requests", 1);
+            let answered = |statuses: &[u16]| u64::from(seen.status.is_some_and(|status| statuses.contains(&status)));
+            let silent = u64::from(seen.status.is_none() || seen.cut);
+            if seen.request.is_robots_txt() {
+                self.met("robots requests", 1);
+                self.met("robots answered 503", answered(&[503]));
+                self.met("robots answered 429", answered(&[429]));
+                self.met("robots cut or unanswered", silent);
+                *asked.entry(seen.site.unwrap_or_default()).or_default() += 1;
+            } else {
+                self.met("pages answered 429", answered(&[429]));
+                self.met("pages answered 503", answered(&[503]));
+                self.met("pages answered 5xx", answered(&[500, 502, 504]));
+                self.met("heads cut or never sent", u64::from(seen.head_sent_us.is_none()));
+                self.met("bodies cut", u64::from(seen.cut && seen.status.is_some()));
+            }
+        }
+        self.met("robots asked again later", asked.values().filter(|times| **times > 1).count() as u64);
+    }
+
+    fn met(&mut self, what: &'static str, times: u64) {
+        assert!(EVERYTHING.contains(&what), "{what} is not listed");
+        *self.met.entry(what).or_default() += times;
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        other.met.iter().for_each(|(what, times)| self.met(what, *times));
+        self.crawled += other.crawled;
+    }
+
+    /// What nobody met.
+    pub(crate) fn missing(&self) -> Vec<&'static str> {
+        EVERYTHING.into_iter().filter(|what| self.met.get(what).copied().unwrap_or(0) == 0).collect()
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} hours of crawling", self.crawled.as_secs_f64() / 3600.0)?;
+        for (what, times) in &self.met {
+            write!(f, "\n  {times:>8} {what}")?;
+        }
+        Ok(())
+    }
+}
