@@ -10,7 +10,7 @@ use std::time::Duration;
 use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, SystemClock};
 use comity_gate::{Admission, Gate, GateConfig};
 use comity_policy::{Identity, Judge, Judgement, OriginPace, Politeness, SeededRandom, WallTime};
-use comity_testweb::{Answer, Auditor, MemoryNet, Observer, Site, Web};
+use comity_testweb::{Answer, Auditor, MemoryNet, Observer, Site, Target, Web};
 use comity_url::{CrawlUrl, Origin};
 
 const RULES: &str = "User-agent: *\nCrawl-delay: 2\nDisallow: /private\n";
@@ -171,4 +171,42 @@ async fn explain_tells_standing_rule_and_every_clock_and_changes_nothing() {
     let json = serde_json::to_value(&origin).unwrap();
     assert_eq!(json["clocks"][1]["clock"], "rate.crawl_delay");
     assert_eq!(json["robots"]["failing"], serde_json::Value::Null);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_touch_their_own_origin_alone_and_a_redirected_sub_domain_has_those_of_the_apex_for_itself() {
+    let names = ["example.test", "sub.example.test", "www.example.test", "cdn.example.test"];
+    for order in [[0, 1], [1, 0]] {
+        let (net, observer) = Web::builder(1)
+            .site(Site::new().name(names[0]).robots("User-agent: *\nDisallow: /p\n"))
+            .site(Site::new().name(names[1]).robots_answer(Answer::redirect(301, Target::at(0, "/robots.txt"))))
+            .site(Site::new().name(names[2]).robots(""))
+            .site(Site::new().name(names[3]))
+            .build()
+            .unwrap()
+            .in_memory();
+        let (gate, _) = open(&net);
+        let page = |name: &str| CrawlUrl::parse(&format!("http://{name}/p")).unwrap();
+        let word = |url: &CrawlUrl| match gate.judge(url) {
+            Judgement::Allow(_) => "allow",
+            Judgement::Refuse(_) => "refuse",
+            Judgement::NeedsRobots(_) => "needs robots",
+            Judgement::Hold(_) => "hold",
+        };
+        let [first, second] = order.map(|n| page(names[n]));
+        gate.robots(first.origin()).await;
+        assert_eq!((word(&first), word(&second)), ("refuse", "needs robots"), "{order:?}");
+        for other in ["https://example.test/p", "http://example.test:8443/p", "http://www.example.test/p"] {
+            assert_eq!(word(&CrawlUrl::parse(other).unwrap()), "needs robots", "{other}");
+        }
+        gate.robots(second.origin()).await;
+        assert_eq!(word(&second), "refuse", "{order:?}");
+        for open in [names[2], names[3]] {
+            gate.robots(page(open).origin()).await;
+            assert_eq!(word(&page(open)), "allow", "{open}");
+        }
+        // The apex twice, once on behalf of its sub-domain: an answer to a chain fills no other entry.
+        let sites: Vec<_> = observer.log().iter().filter_map(|seen| seen.site).collect();
+        assert_eq!(sites.iter().filter(|site| **site == 0).count(), 2, "{sites:?}");
+    }
 }
