@@ -4,6 +4,7 @@ mod bench;
 mod fuzz;
 mod layers;
 mod peers;
+mod sim;
 mod step;
 mod test;
 
@@ -18,6 +19,7 @@ cargo xtask <command>
   bench robots [rounds]      comity-robots beside other crates: speed, size, answers unlike Google's parser
   fuzz [--seconds N] [--install]
                              every fuzz target for N seconds (60); --install, or CI=true, brings cargo-fuzz
+  sim --seeds N [--seed S]   N crawls of the simulation from seed S (1) on; --seed S alone plays that one again
   layers                     check that the crates' dependencies point down only
   peers [--install]          list the peers of the tests and whether they are here
 ";
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         ["test", flags @ ..] => test::Plan::parse(flags).and_then(|plan| plan.run()),
         ["bench", which @ ..] => bench::command(which),
         ["fuzz", flags @ ..] => fuzz::command(flags),
+        ["sim", flags @ ..] => sim::Plan::parse(flags).and_then(|plan| plan.run()),
         ["layers"] => layers::check(),
         ["peers", flags @ ..] => peers::command(flags),
         ["" | "help" | "--help" | "-h"] | [] => {

@@ -1,6 +1,6 @@
 use std::process::Command;
 
-use crate::{layers, peers, print, step};
+use crate::{layers, peers, print, sim, step};
 
 /// What `cargo xtask test` runs.
 pub(crate) struct Plan {
@@ -38,6 +38,9 @@ impl Plan {
         step::run("tests", &mut self.with_peers(test_runner()))?;
         step::run("documentation tests", &mut self.with_peers(doc_tests()))?;
         step::run("demo: a polite crawl, audited", &mut demo())?;
+        if self.size == Size::All {
+            sim::Plan::of(sim::SEEDS_OF_ALL).run()?;
+        }
         print("\nall checks passed");
         if !left_out.is_empty() {
             print(&format!(

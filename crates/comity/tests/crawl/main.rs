@@ -13,3 +13,4 @@ mod reports;
 mod robots;
 mod seeds;
 mod support;
+mod utilisation;

@@ -7,7 +7,7 @@ use comity_fetch::SystemClock;
 use comity_testweb::{Auditor, MemoryNet, Observer, Sighting, Site, Web};
 
 /// When crawls and webs begin: 2026-11-30 00:53:20 UTC.
-const START: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
+pub(crate) const START: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
 
 /// A web of named sites in memory.
 pub(crate) fn web(sites: impl IntoIterator<Item = Site>) -> (MemoryNet, Observer) {
