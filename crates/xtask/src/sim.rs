@@ -60,9 +60,12 @@ impl Plan {
 mod tests {
     use super::*;
 
+    /// Flags, and the first seed and the number of them.
+    type Row<'a> = (&'a [&'a str], Option<(u64, u64)>);
+
     #[test]
     fn flags() {
-        let rows: [(&[&str], Option<(u64, u64)>); 8] = [
+        let rows: [Row<'_>; 8] = [
             (&["--seeds", "7"], Some((1, 7))),
             (&["--seed", "5"], Some((5, 1))),
             (&["--seeds", "7", "--seed", "5"], Some((5, 7))),
