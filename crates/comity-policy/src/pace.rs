@@ -391,6 +391,11 @@ impl AddressPace {
             return Ok(());
         }
         let clock = if crowded { Reason::ConcAddress } else { Reason::RateAddress };
+        // Who comes to a booked turn a little early, because the request before left a little late, keeps it: sent to the
+        // end of the queue, its turn would be nobody's.
+        if !crowded && !undecided && free.since(now) <= gap / 2 {
+            return Err(Ready { at: free, clock });
+        }
         Err(Ready { at: self.tell(gap, free, now), clock })
     }
 

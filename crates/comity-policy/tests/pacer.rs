@@ -129,6 +129,27 @@ fn waiting_origins_of_one_address_are_told_distinct_turns() {
 }
 
 #[test]
+fn a_turn_that_comes_a_little_early_is_kept_and_not_sent_to_the_end_of_the_queue() {
+    let pacer = pacer(Politeness::default());
+    let mut first = exchange(pacer.try_slot(&origin(0), public(), at(0)).unwrap(), at(0));
+    first.written(at(0));
+    let told: Vec<Instant> = (1..5).map(|n| pacer.try_slot(&origin(n), public(), at(1)).unwrap_err().at).collect();
+    let mut open = Some(first);
+    for (n, turn) in (1..5).zip(&told) {
+        // Each request is written 30 ms after its turn, so the next turn is as much too early.
+        drop(open.take());
+        let now = match pacer.try_slot(&origin(n), public(), *turn) {
+            Ok(_unsent) => *turn,
+            Err(ready) => ready.at,
+        };
+        assert!(now.since(*turn) <= Duration::from_millis(30 * 4), "turn {n}: {turn:?}, told {now:?}");
+        let mut exchange = exchange(pacer.try_slot(&origin(n), public(), now).unwrap(), now);
+        exchange.written(now.after(Duration::from_millis(30)));
+        open = Some(exchange);
+    }
+}
+
+#[test]
 fn the_peer_really_connected_is_charged() {
     let pacer = pacer(Politeness::default());
     let mut fell_over = exchange(pacer.try_slot(&origin(1), public(), at(0)).unwrap(), at(0));

@@ -131,9 +131,22 @@ fn assert_shared_address(size: Size, observer: &Observer) {
     assert!(arrivals.len() as u128 <= most, "{} of {most}", arrivals.len());
 }
 
-/// A machine that is busy with something else uses less; idle it is above 90 %. Only that the crawl moves is asserted.
+/// How much of the slots was used, where a slot is the largest of the delay, the floor and the address gap times the
+/// origins on the address (design: slots). A busy machine uses less; only that the crawl moves is asserted.
 fn assert_used(size: Size, audit: &Audit) {
-    let (used, offered) = (audit.slots_used, audit.slots_offered);
-    eprintln!("{used} of {offered} slots used in {:?}: {} %", size.runs, used * 100 / offered.max(1));
-    assert!(used * 3 > offered, "{used} of {offered}");
+    let mut used = [(0, 0.0); 2];
+    for (n, row) in (0..).zip(&audit.origins) {
+        let shared = n < size.on_one_address;
+        let gap = if shared { GAP * size.on_one_address } else { GAP };
+        let slot = size.delay(n).max(gap.as_secs_f64());
+        if !size.is_flapping(n) {
+            let (pages, slots) = &mut used[usize::from(shared)];
+            *pages += row.slots_used;
+            *slots += size.runs.as_secs_f64() / slot;
+        }
+    }
+    for ((pages, slots), what) in used.into_iter().zip(["on addresses of their own", "on one address"]) {
+        eprintln!("{what}: {pages} of {slots:.0} slots used in {:?}", size.runs);
+        assert!(pages > 0);
+    }
 }
