@@ -6,13 +6,16 @@ use crate::disk::{Backing, Disk, sync_folder};
 /// The suffix of a file that is still written to (Heritrix convention).
 pub(crate) const OPEN_SUFFIX: &str = ".open";
 
-/// A file that only grows by whole appends: its content up to `end` is valid at every moment.
+/// A file that only grows by whole appends: its content up to `end` is valid at every moment. What is written ahead lies
+/// beyond it, as what a kill in the middle of an append leaves does.
 #[derive(Debug)]
 pub(crate) struct AppendFile {
     backing: Box<dyn Backing>,
     folder: PathBuf,
     name: String,
     end: u64,
+    /// Bytes of the next append that are written already.
+    ahead: u64,
     torn: bool,
 }
 
@@ -21,7 +24,7 @@ impl AppendFile {
     pub(crate) fn create(disk: &dyn Disk, folder: &Path, name: &str) -> Result<Self, ArchiveError> {
         let open = folder.join(format!("{name}{OPEN_SUFFIX}"));
         let backing = disk.create(&open).map_err(|e| ArchiveError::io(&open, e))?;
-        Ok(Self { backing, folder: folder.to_owned(), name: name.to_owned(), end: 0, torn: false })
+        Ok(Self { backing, folder: folder.to_owned(), name: name.to_owned(), end: 0, ahead: 0, torn: false })
     }
 
     /// The final name, without a suffix.
@@ -34,20 +37,40 @@ impl AppendFile {
         self.end
     }
 
-    /// Appends all of `bytes` or nothing: a failed write is cut off again.
+    /// Bytes of the next append that are written already.
+    pub(crate) const fn ahead(&self) -> u64 {
+        self.ahead
+    }
+
+    /// Writes a first part of the next append, which does not count before [`Self::append`] brings the last. A failed write
+    /// is cut off again, with all that was written ahead.
+    pub(crate) fn write_ahead(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
+        self.check_whole()?;
+        match self.backing.write_all(bytes) {
+            Ok(()) => {
+                self.ahead += bytes.len() as u64;
+                Ok(())
+            }
+            Err(source) => self.take_back(source),
+        }
+    }
+
+    /// Appends what was written ahead and all of `bytes`, or nothing: a failed write is cut off again.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
         self.check_whole()?;
         match self.backing.write_all(bytes).and_then(|()| self.backing.flush()) {
             Ok(()) => {
-                self.end += bytes.len() as u64;
+                self.end += std::mem::take(&mut self.ahead) + bytes.len() as u64;
                 Ok(())
             }
-            Err(source) => {
-                let error = ArchiveError::io(&self.open_path(), source);
-                self.cut(self.end)?;
-                Err(error)
-            }
+            Err(source) => self.take_back(source),
         }
+    }
+
+    fn take_back(&mut self, source: std::io::Error) -> Result<(), ArchiveError> {
+        let error = ArchiveError::io(&self.open_path(), source);
+        self.cut(self.end)?;
+        Err(error)
     }
 
     /// Takes back everything from `end` on.
@@ -55,7 +78,7 @@ impl AppendFile {
         if self.backing.cut(end).is_err() {
             self.torn = true;
         }
-        self.end = end;
+        (self.end, self.ahead) = (end, 0);
         self.check_whole()
     }
 

@@ -128,6 +128,39 @@ fn a_disk_that_fills_up_anywhere_loses_only_what_was_not_acknowledged() {
 }
 
 #[test]
+fn a_large_event_that_meets_the_end_of_the_disk_is_taken_back_whole() {
+    // Noise, so that compressed it is written ahead in several parts.
+    let mut noise = 1_u64;
+    let body: Vec<u8> = std::iter::repeat_with(|| {
+        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        u8::try_from(noise >> 56).unwrap()
+    })
+    .take(1 << 20)
+    .collect();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    let large = page(capture("https://a.test/large", head.as_bytes(), &body));
+    let small = &events()[0];
+    for room in [2000, 4000, 300_000, 600_000, 1_040_000, 1_050_500] {
+        let (dir, left) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(1 << 30)));
+        let mut archive = open(dir.path(), &left, false, common::config()).unwrap();
+        archive.append(small).unwrap();
+        let end = archive.end_offset().unwrap().1;
+        left.store(room, Ordering::Relaxed);
+        assert!(archive.append(&large).unwrap_err().is_full(), "{room}");
+        assert_eq!(archive.end_offset().unwrap().1, end, "{room}");
+        let on_disk = common::files(dir.path(), "warc")[0].metadata().unwrap().len();
+        assert_eq!(on_disk, end, "{room}: nothing of it stays");
+        left.store(1 << 30, Ordering::Relaxed);
+        archive.append(&large).unwrap();
+        archive.append(small).unwrap();
+        archive.close().unwrap();
+        check_whole(dir.path(), 3);
+        let bodies = warc_records(dir.path());
+        assert!(bodies.iter().any(|record| record.http().is_some_and(|(_, payload)| payload == body)), "{room}");
+    }
+}
+
+#[test]
 fn a_failed_flush_takes_back_every_staged_event() {
     let (dir, room) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(1 << 20)));
     let mut archive = open(dir.path(), &room, false, common::config()).unwrap();

@@ -219,6 +219,10 @@ impl Fetcher {
         drop(self.house.with_pool(Pool::clear));
     }
 
+    pub(crate) fn max_body(&self) -> u64 {
+        self.house.config.limits.max_body
+    }
+
     /// Bytes of bodies that are in files now, those of captures that are still held among them.
     #[must_use]
     pub fn spooled_bytes(&self) -> u64 {

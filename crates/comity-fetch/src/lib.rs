@@ -55,6 +55,7 @@
 //! | `tap`, `head`, `frames` | heads as they were on the wire, and the books of the exchange |
 //! | [`signature`] | Web Bot Auth: requests signed with our own key |
 //! | `intake`, `coding`, `spool`, `sink`, `media` | the body: bounded, kept, decoded, handed on to a [`Sink`] |
+//! | `decoded` | [`Fetcher::decode`]: a kept body read once more |
 
 mod clock;
 mod coding;
@@ -62,6 +63,7 @@ mod config;
 mod connect;
 mod dead;
 mod deadline;
+mod decoded;
 mod dns;
 mod fault;
 mod fetcher;

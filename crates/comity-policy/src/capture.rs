@@ -219,7 +219,8 @@ impl Spool {
         match &self.0 {
             Held::Memory(bytes) => Ok(bytes.clone()),
             Held::Stored(_) => {
-                let mut bytes = Vec::new();
+                // Known and fixed: a buffer that grows would be held twice while it is moved.
+                let mut bytes = Vec::with_capacity(usize::try_from(self.len()).unwrap_or(0));
                 self.reader()?.read_to_end(&mut bytes)?;
                 Ok(bytes.into())
             }

@@ -1,18 +1,53 @@
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
 use comity_extract::{Link, Page as Extracted};
+use comity_fetch::Fetcher;
 use comity_policy::{Capture, Decision};
 use comity_signals::HeadFacts;
 use comity_url::CrawlUrl;
-use std::sync::Arc;
+
+use crate::keep::Trip;
 
 /// A fetched page, as handlers see it.
+///
+/// A page is held once: its body as it was received, coded, up to 1 MiB of it in memory and more in a file
+/// (`fetch.spool_dir`, `fetch.spool_max`). Its links and head were read while it arrived. The decoded body exists only for
+/// a handler that asks for it, and only until the handler returns:
+///
+/// | asked for | memory | time |
+/// |---|---|---|
+/// | nothing, links, head, fields | none | none |
+/// | [`Page::body`], [`Page::body_bytes`] of an uncoded body up to 1 MiB | none: shared with the capture | none |
+/// | the same of any other body | its decoded length, `fetch.max_body` (10 MiB) at most | one more decoding, at the first call |
+/// | [`Page::read_body`] | 16 KiB and the coding's window | one more decoding, at every call |
+///
+/// Handlers run on the crawl's own threads, so that there are as many decoded bodies at once as threads, whatever the number
+/// of pages under way. Reading a body above 1 MiB reads its file, and blocks that thread meanwhile.
 #[derive(Debug)]
 pub struct Page<'a> {
-    pub(crate) capture: &'a Capture,
-    pub(crate) decision: &'a Arc<Decision>,
-    pub(crate) extracted: Option<&'a Extracted>,
-    pub(crate) body: &'a [u8],
-    pub(crate) depth: u32,
-    pub(crate) via: Option<&'a CrawlUrl>,
+    fetcher: &'a Fetcher,
+    capture: &'a Capture,
+    decision: &'a Arc<Decision>,
+    extracted: Option<&'a Extracted>,
+    depth: u32,
+    via: Option<&'a CrawlUrl>,
+    /// Decoded when first asked for.
+    body: OnceLock<Bytes>,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn new(
+        fetcher: &'a Fetcher,
+        capture: &'a Capture,
+        decision: &'a Arc<Decision>,
+        extracted: Option<&'a Extracted>,
+        trip: &'a Trip,
+    ) -> Self {
+        let (depth, via) = (trip.depth, trip.via.as_ref());
+        Self { fetcher, capture, decision, extracted, depth, via, body: OnceLock::new() }
+    }
 }
 
 impl Page<'_> {
@@ -28,10 +63,36 @@ impl Page<'_> {
         self.capture.status.unwrap_or(0)
     }
 
-    /// The decoded body, as far as it was received.
+    /// The decoded body, as far as it was received. Decoded when first asked for; see [`Page`] for what that costs.
+    ///
+    /// Empty, with an error in the log, when the file that holds it cannot be read: [`Page::read_body`] says so itself.
     #[must_use]
-    pub const fn body(&self) -> &[u8] {
-        self.body
+    pub fn body(&self) -> &[u8] {
+        self.decoded()
+    }
+
+    /// [`Page::body`] to keep beyond the handler, or to hand to another thread, without a copy. It is held in memory for as
+    /// long as that takes.
+    #[must_use]
+    pub fn body_bytes(&self) -> Bytes {
+        self.decoded().clone()
+    }
+
+    /// Hands the decoded body on in pieces of some KiB: never whole in memory.
+    ///
+    /// # Errors
+    /// When the file that holds it cannot be read.
+    pub fn read_body(&self, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+        self.fetcher.decode(self.capture, &mut take).map(drop)
+    }
+
+    fn decoded(&self) -> &Bytes {
+        self.body.get_or_init(|| {
+            self.fetcher.decoded(self.capture).unwrap_or_else(|error| {
+                tracing::error!(%error, url = %self.capture.url, "the body of a page cannot be read back");
+                Bytes::new()
+            })
+        })
     }
 
     /// Everything that was sent and received.

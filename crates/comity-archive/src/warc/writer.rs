@@ -11,10 +11,11 @@ use crate::append_file::AppendFile;
 use crate::digests::{BlockDigests, each_chunk};
 use crate::disk::Disk;
 
-/// An event buffer larger than this is given back to the allocator after the event.
-const KEEP_BUFFER: usize = 4 * 1024 * 1024;
+/// Compressed bytes of an event that are held in memory; of a larger one, the first are written ahead.
+const MOST_HELD: usize = 256 * 1024;
 
-/// Writes one WARC file after another: a gzip member per record, one append per event.
+/// Writes one WARC file after another: a gzip member per record, one append per event. A body passes through in pieces:
+/// the memory is the same for a page of 10 MiB as for one of 1 MiB.
 #[derive(Debug)]
 pub(crate) struct WarcWriter {
     disk: Arc<dyn Disk>,
@@ -62,9 +63,10 @@ impl WarcWriter {
         Ok(())
     }
 
-    /// Compresses a record into the event buffer. Its place is known from here on; on disk it is after [`Self::commit`].
+    /// Compresses a record into the event. Its place is known from here on; on disk it is after [`Self::commit`]. After a
+    /// failure the event has to be discarded.
     pub(crate) fn put(&mut self, record: Outgoing<'_>) -> Result<Span, ArchiveError> {
-        let start = self.event.len();
+        let start = self.event_len();
         let Outgoing { kind, mut header, head, body, digests } = record;
         header.push("WARC-Block-Digest", &digests.block);
         if kind.has_payload() {
@@ -77,37 +79,57 @@ impl WarcWriter {
         let written = self.write_body(body, head.len() as u64, digests.len);
         self.gzip.write(b"\r\n\r\n", &mut self.event);
         let finished = self.gzip.finish(&mut self.event);
-        if let Err(source) = written.and(finished) {
-            self.event.truncate(start);
-            return Err(ArchiveError::io(&self.folder, source));
-        }
-        Ok(Span { offset: self.end_offset() + start as u64, length: (self.event.len() - start) as u64 })
+        written.and(finished.map_err(|source| ArchiveError::io(&self.folder, source)))?;
+        Ok(Span { offset: self.end_offset() + start, length: self.event_len() - start })
+    }
+
+    /// Compressed bytes of the event so far.
+    fn event_len(&self) -> u64 {
+        self.event.len() as u64 + self.file.as_ref().map_or(0, AppendFile::ahead)
     }
 
     /// The body, which must be as long as when it was digested: `Content-Length` is written already.
-    fn write_body(&mut self, body: &Spool, head: u64, stated: u64) -> io::Result<()> {
-        let mut len = head;
-        let (gzip, event) = (&mut self.gzip, &mut self.event);
-        each_chunk(body.reader()?, |chunk| {
+    fn write_body(&mut self, body: &Spool, head: u64, stated: u64) -> Result<(), ArchiveError> {
+        let Self { gzip, event, file, folder, .. } = self;
+        let failed = |source| ArchiveError::io(folder, source);
+        let (mut len, mut ahead) = (head, Ok(()));
+        each_chunk(body.reader().map_err(failed)?, |chunk| {
             gzip.write(chunk, event);
             len += chunk.len() as u64;
-        })?;
-        if len == stated { Ok(()) } else { Err(io::Error::other("the body changed while it was stored")) }
+            if event.len() >= MOST_HELD
+                && let Some(file) = file
+            {
+                // After a failure nothing of the event counts any more: the rest only passes through.
+                if ahead.is_ok() {
+                    ahead = file.write_ahead(event);
+                }
+                event.clear();
+            }
+        })
+        .map_err(failed)?;
+        ahead?;
+        if len == stated { Ok(()) } else { Err(failed(io::Error::other("the body changed while it was stored"))) }
     }
 
-    /// Appends the event in one piece; gives its place. Without an open file the event is dropped.
+    /// Appends the event, all or nothing; gives its place. Without an open file the event is dropped.
     pub(crate) fn commit(&mut self) -> Result<Span, ArchiveError> {
         let offset = self.end_offset();
-        let length = self.event.len() as u64;
+        let length = self.event_len();
         let result = self.file.as_mut().map_or(Ok(()), |file| file.append(&self.event));
         self.discard();
         result.map(|()| Span { offset, length })
     }
 
-    /// Drops an event that was not committed.
+    /// Drops an event that was not committed, with what was written ahead of it. A file that cannot be cut refuses further
+    /// writes by itself.
     pub(crate) fn discard(&mut self) {
         self.event.clear();
-        self.event.shrink_to(KEEP_BUFFER);
+        self.event.shrink_to(2 * MOST_HELD);
+        if let Some(file) = self.file.as_mut().filter(|file| file.ahead() > 0)
+            && let Err(error) = file.cut(file.end())
+        {
+            tracing::error!(%error, "an event that was not stored could not be taken back");
+        }
     }
 
     /// Takes back committed events from `end` on.

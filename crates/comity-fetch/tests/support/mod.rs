@@ -306,7 +306,22 @@ impl Rig {
         let took = self.now().since(before);
         let sent = fetched.receipt.as_ref().and_then(comity_policy::Receipt::sent);
         self.settle(&mut fetched);
+        self.decodes_again(&fetched, &sink.body);
         Page { fetched, body: sink.body, took, sent }
+    }
+
+    /// Whatever a test fetches: the kept body decodes to what the sink was given.
+    fn decodes_again(&self, fetched: &Fetched, given: &[u8]) {
+        let capture = &fetched.capture;
+        let mut again = Vec::new();
+        let length = self.fetcher.decode(capture, &mut |piece| again.extend_from_slice(piece)).unwrap();
+        assert_eq!(length, again.len() as u64);
+        assert_eq!(self.fetcher.decoded(capture).unwrap(), again, "in one piece as in many");
+        if matches!(capture.fault, Some(Reason::FetchCoding | Reason::FetchSpool)) {
+            assert!(given.starts_with(&again), "{:?}: what was kept of it", capture.detail);
+        } else {
+            assert!(given == again, "{} bytes given, {} decoded again: {:?}", given.len(), again.len(), capture.detail);
+        }
     }
 
     pub fn settle(&self, fetched: &mut Fetched) {

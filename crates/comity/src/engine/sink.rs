@@ -4,19 +4,19 @@ use comity_url::CrawlUrl;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Where the decoded body of a page goes: into the link reader, and to the handler if there is one.
+/// Where the decoded body of a page goes as it comes: into the link reader, and nowhere else. What is kept of it are the
+/// coded bytes in the capture; a handler that wants to read them has them decoded once more.
 pub(super) struct PageSink {
     url: CrawlUrl,
     pub(super) reader: Option<PageReader>,
-    pub(super) body: Option<Vec<u8>>,
     head: Option<oneshot::Sender<()>>,
     types: Arc<MediaTypes>,
 }
 
 impl PageSink {
-    /// `keep_body` for handlers; `head` is told the moment the response head is complete.
-    pub(super) fn new(url: CrawlUrl, keep_body: bool, head: oneshot::Sender<()>, types: Arc<MediaTypes>) -> Self {
-        Self { url, reader: None, body: keep_body.then(Vec::new), head: Some(head), types }
+    /// `head` is told the moment the response head is complete.
+    pub(super) fn new(url: CrawlUrl, head: oneshot::Sender<()>, types: Arc<MediaTypes>) -> Self {
+        Self { url, reader: None, head: Some(head), types }
     }
 }
 
@@ -38,9 +38,6 @@ impl Sink for PageSink {
     fn chunk(&mut self, decoded: &[u8]) {
         if let Some(reader) = &mut self.reader {
             reader.push(decoded);
-        }
-        if let Some(body) = &mut self.body {
-            body.extend_from_slice(decoded);
         }
     }
 }

@@ -57,7 +57,7 @@ impl Shared {
         permit: Permit,
     ) -> Result<Settled, Error> {
         let (head, arrived) = oneshot::channel();
-        let mut sink = PageSink::new(trip.url.clone(), self.handlers.on_page.is_some(), head, self.types.clone());
+        let mut sink = PageSink::new(trip.url.clone(), head, self.types.clone());
         let fetched = self.fetch(id, permit, &mut sink, arrived).await?;
         let Fetched { capture, receipt, outcome } = fetched;
         let sent = receipt.as_ref().is_some_and(|receipt| receipt.sent().is_some());
@@ -75,7 +75,7 @@ impl Shared {
         let (follow, decision) = self.after_page(&capture, extracted.as_ref(), decision);
         let offers = self.read(trip, &next, extracted.as_ref(), follow);
         self.tally().summary.bytes += capture.body.len();
-        self.tell_handler(trip, &capture, &decision, extracted.as_ref(), sink.body.as_deref(), &next);
+        self.tell_handler(trip, &capture, &decision, extracted.as_ref(), &next);
         let fate = Fate::of(&next, outcome);
         self.keeper.fetched(trip, capture, decision.clone()).await?;
         self.count(&fate, &next, &decision);
@@ -137,12 +137,10 @@ impl Shared {
         capture: &comity_policy::Capture,
         decision: &Arc<Decision>,
         extracted: Option<&Extracted>,
-        body: Option<&[u8]>,
         next: &Next,
     ) {
         if let (Some(handler), Next::Done) = (&self.handlers.on_page, next) {
-            let body = body.unwrap_or_default();
-            handler(&Page { capture, decision, extracted, body, depth: trip.depth, via: trip.via.as_ref() });
+            handler(&Page::new(&self.fetcher, capture, decision, extracted, trip));
         }
     }
 

@@ -3,6 +3,9 @@
 //! A short form runs always, the whole with `COMITY_TEST_SIZE=all` (`cargo xtask test --all`).
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[cfg(target_os = "linux")]
+mod memory;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,6 +13,13 @@ use std::time::Duration;
 use comity::Crawler;
 use comity::config::Span;
 use comity_testweb::{Answer, Audit, Auditor, Generated, Observer, Served, Site, Target, Web};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Tests of this process take turns: they measure it.
+async fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::const_new(());
+    TURN.lock().await
+}
 
 /// How large the test is.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +95,7 @@ async fn crawl(size: Size, served: &Served) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn origins_of_all_delays_over_loopback_see_no_violation() {
+    let _alone = alone().await;
     let size = Size::asked();
     let served = size.web().serve_loopback().await.unwrap();
     crawl(size, &served).await;
