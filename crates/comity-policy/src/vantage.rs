@@ -95,7 +95,9 @@ mod tests {
 
     #[test]
     fn countries_are_two_letters() {
-        for (code, shown) in [("DE", Some("DE")), ("us", Some("US")), ("D", None), ("DEU", None), ("D1", None), ("é", None)] {
+        for (code, shown) in
+            [("DE", Some("DE")), ("us", Some("US")), ("D", None), ("DEU", None), ("D1", None), ("é", None)]
+        {
             assert_eq!(Vantage::country(code).map(|found| found.to_string()).as_deref(), shown, "{code}");
         }
         assert_eq!([Vantage::Direct, Vantage::Exit].map(|vantage| vantage.to_string()), ["direct", "exit"]);
