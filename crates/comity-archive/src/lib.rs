@@ -93,7 +93,7 @@ pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
     AgentRecord, DecisionRecord, Discovery, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText, Record,
     RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, TimeRecord, TlsRecord, VantageRecord,
-    WarcPlace, WarcPlaces,
+    ViaRecord, WarcPlace, WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use stored::{Stored, StoredWarc};

@@ -114,6 +114,12 @@ pub(crate) struct CrawlArgs {
     /// The address of a name, instead of asking DNS; may be repeated.
     #[arg(long, value_name = "HOST=ADDR")]
     pub(crate) resolve: Vec<String>,
+    /// A proxy that everything leaves through, http://, https://, socks5:// or socks5h://HOST:PORT; may be repeated.
+    #[arg(long, value_name = "URL")]
+    pub(crate) proxy: Vec<String>,
+    /// Only the configured proxies of this country, two letters.
+    #[arg(long, value_name = "COUNTRY")]
+    pub(crate) proxy_country: Option<String>,
     /// Where the queue is kept: memory.
     #[arg(long)]
     pub(crate) store: Option<String>,

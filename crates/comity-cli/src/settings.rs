@@ -108,6 +108,8 @@ fn flags(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     file.politeness.per_origin = args.per_origin;
     file.politeness.address_gap = args.address_gap;
     reach(&mut file, &args.allow_address, &args.resolve)?;
+    file.fetch.proxies = some(&args.proxy);
+    file.fetch.proxy_country.clone_from(&args.proxy_country);
     file.frontier.store.clone_from(&args.store);
     file.archive.warc = args.no_warc.then_some(false);
     Ok(file)

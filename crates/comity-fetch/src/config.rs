@@ -7,6 +7,7 @@ use std::time::Duration;
 use comity_policy::Network;
 
 use crate::AddressGuard;
+use crate::proxy::{self, Proxy};
 use crate::signature::Signer;
 
 /// Bounds of one exchange; the defaults are those of design §7.
@@ -77,6 +78,8 @@ pub struct FetchConfig {
     pub from: Option<String>,
     /// Signs every request over TLS, robots.txt included. Default none.
     pub signer: Option<Signer>,
+    /// Proxies that everything leaves through; default none: everything leaves directly.
+    pub proxies: Vec<Proxy>,
     /// Bounds of an exchange.
     pub limits: Limits,
     /// Non-public networks that may be connected to. Default none.
@@ -111,6 +114,7 @@ impl FetchConfig {
             user_agent: user_agent.into(),
             from: None,
             signer: None,
+            proxies: Vec::new(),
             limits: Limits::default(),
             allow_addresses: Vec::new(),
             resolve: BTreeMap::new(),
@@ -137,6 +141,12 @@ pub enum ConfigError {
     From(String),
     /// The Accept field cannot be sent.
     Accept(String),
+    /// Two proxies, counted from 0, that nothing tells apart.
+    SameProxy(usize, usize),
+    /// So many proxies are too many.
+    Proxies(usize),
+    /// The weight of a proxy is out of range.
+    Weight(u32),
     /// A network to be allowed holds public addresses.
     PublicRange(Network),
     /// A file of roots, counted from 0, holds no certificate that can be used; what is wrong with it.
@@ -151,6 +161,11 @@ impl fmt::Display for ConfigError {
             Self::UserAgent(text) => write!(f, "user agent {text:?} cannot be sent: printable ASCII, not empty"),
             Self::From(text) => write!(f, "from {text:?} cannot be sent: printable ASCII, not empty"),
             Self::Accept(text) => write!(f, "accept {text:?} cannot be sent: printable ASCII"),
+            Self::SameProxy(first, second) => {
+                write!(f, "proxies {first} and {second} have the same URL, country and pool")
+            }
+            Self::Proxies(count) => write!(f, "{count} proxies, {} at most", Proxy::MOST),
+            Self::Weight(weight) => write!(f, "weight {weight} of a proxy: 1 to {}", Proxy::MOST_WEIGHT),
             Self::PublicRange(range) => {
                 write!(f, "allow_addresses: {range} holds public addresses, only non-public ranges can be allowed")
             }
@@ -173,10 +188,27 @@ pub(crate) fn check(config: &FetchConfig) -> Result<(), ConfigError> {
     if let Some(accept) = config.accept.as_ref().filter(|accept| !is_plain(accept)) {
         return Err(ConfigError::Accept(accept.clone()));
     }
+    check_proxies(&config.proxies)?;
     match config.allow_addresses.iter().find(|range| AddressGuard::is_public_range(range)) {
         Some(range) => Err(ConfigError::PublicRange(*range)),
         None => Ok(()),
     }
+}
+
+fn check_proxies(proxies: &[Proxy]) -> Result<(), ConfigError> {
+    if proxies.len() > Proxy::MOST {
+        return Err(ConfigError::Proxies(proxies.len()));
+    }
+    if let Some(proxy) = proxies.iter().find(|proxy| !(1..=Proxy::MOST_WEIGHT).contains(&proxy.weight)) {
+        return Err(ConfigError::Weight(proxy.weight));
+    }
+    let mut seen = BTreeMap::new();
+    for (at, proxy) in proxies.iter().enumerate() {
+        if let Some(first) = seen.insert(proxy::identity(proxy), at) {
+            return Err(ConfigError::SameProxy(first, at));
+        }
+    }
+    Ok(())
 }
 
 fn is_plain(text: &str) -> bool {

@@ -9,20 +9,21 @@ use comity_url::{Origin, Scheme};
 use crate::deadline::Deadline;
 use crate::fault::Fault;
 use crate::fetcher::House;
-use crate::link::{Link, Spoken};
+use crate::link::{Link, Spoken, Way};
 use crate::net::Io;
+use crate::proxy::Exits;
 use crate::race::{Race, STAGGER};
 use crate::tap::Books;
 use crate::tls;
 
 /// Finds the connection of one exchange: an idle one to any of its candidates, or a new one to the first that takes it.
 pub(crate) struct Connecting<'a> {
-    house: &'a House,
-    deadline: Deadline,
+    pub(crate) house: &'a House,
+    pub(crate) deadline: Deadline,
 }
 
 /// A connection, and how long it took when it is new.
-type Found = (Link, Option<Duration>);
+pub(crate) type Found = (Link, Option<Duration>);
 
 impl<'a> Connecting<'a> {
     /// The connect budget runs from `start`, when the permit was spent, and ends with the exchange's.
@@ -34,6 +35,9 @@ impl<'a> Connecting<'a> {
 
     /// The connection to use. Whichever it is, its peer has passed the guard and is charged (invariants 4 and 11).
     pub(crate) async fn find(&self, exchange: &mut Exchange) -> Result<Found, Fault> {
+        if let Some(exits) = self.exits(exchange)? {
+            return self.find_through(exits, exchange).await;
+        }
         let origin = exchange.url().origin().clone();
         let candidates = self.guarded(exchange)?;
         if let Some(link) = self.kept(exchange, &origin, &candidates).await {
@@ -44,14 +48,32 @@ impl<'a> Connecting<'a> {
         Ok((link, Some(self.house.clock.now().since(begun))))
     }
 
-    /// A new plain stream to a guarded peer, for whoever speaks through it.
-    pub(crate) async fn stream(&self, exchange: &mut Exchange) -> Result<(SocketAddr, Box<dyn Io>), Fault> {
+    /// A new plain stream to a guarded peer, for whoever speaks through it; its address, unless an exit stands between.
+    pub(crate) async fn stream(&self, exchange: &mut Exchange) -> Result<(Option<SocketAddr>, Box<dyn Io>), Fault> {
+        if let Some(exits) = self.exits(exchange)? {
+            return Ok((None, self.stream_through(exits, exchange).await?));
+        }
         let candidates = self.guarded(exchange)?;
-        self.dial(exchange, &candidates, self.house.clock.now()).await
+        let (peer, io) = self.dial(exchange, &candidates, self.house.clock.now()).await?;
+        Ok((Some(peer), io))
+    }
+
+    /// The exits, when this exchange leaves through one. A permit for another vantage than this fetcher has is used by
+    /// nobody: least of all directly.
+    fn exits(&self, exchange: &Exchange) -> Result<Option<&Exits>, Fault> {
+        let vantage = exchange.vantage();
+        match (&self.house.exits, vantage) {
+            (None, Vantage::Direct) => Ok(None),
+            (Some(exits), Vantage::Exit | Vantage::Country(_)) => Ok(Some(exits)),
+            _ => Err(Fault::new(
+                Reason::FetchProxyNone,
+                format!("the permit is for {vantage}, and nothing leaves there"),
+            )),
+        }
     }
 
     /// Checked again here, at the last moment: whoever minted the slot may have made its candidates otherwise.
-    fn guarded(&self, exchange: &Exchange) -> Result<Vec<SocketAddr>, Fault> {
+    pub(crate) fn guarded(&self, exchange: &Exchange) -> Result<Vec<SocketAddr>, Fault> {
         let named = exchange.candidates();
         let passed: Vec<SocketAddr> =
             named.iter().copied().filter(|addr| self.house.guard.check(addr.ip()).is_ok()).collect();
@@ -67,7 +89,7 @@ impl<'a> Connecting<'a> {
         let now = self.house.clock.now();
         drop(self.house.with_pool(|pool| pool.expire(now)));
         for &peer in candidates {
-            while let Some(mut link) = self.house.with_pool(|pool| pool.take(origin, Vantage::Direct, peer)) {
+            while let Some(mut link) = self.house.with_pool(|pool| pool.take(origin, Way::direct(peer))) {
                 if !link.is_ready().await {
                     continue;
                 }
@@ -75,7 +97,7 @@ impl<'a> Connecting<'a> {
                 if exchange.charge(peer, now).is_ok() {
                     return Some(link);
                 }
-                drop(self.house.with_pool(|pool| pool.put(origin, Vantage::Direct, link, now)));
+                drop(self.house.with_pool(|pool| pool.put(origin, link, now)));
                 break;
             }
         }
@@ -91,7 +113,7 @@ impl<'a> Connecting<'a> {
         now: Instant,
     ) -> Result<Link, Fault> {
         let (peer, io) = self.dial(exchange, candidates, now).await?;
-        self.speak(origin, peer, io).await
+        self.speak(origin, Way::direct(peer), io).await
     }
 
     /// A plain stream to one of the candidates (RFC 8305): they are tried in order, each a moment after the one before
@@ -164,10 +186,10 @@ impl<'a> Connecting<'a> {
     }
 
     /// TLS where the origin wants it, then HTTP.
-    async fn speak(&self, origin: &Origin, peer: SocketAddr, io: Box<dyn Io>) -> Result<Link, Fault> {
-        let (io, spoken, tls) = self.secure(origin, peer, io).await?;
+    pub(crate) async fn speak(&self, origin: &Origin, way: Way, io: Box<dyn Io>) -> Result<Link, Fault> {
+        let (io, spoken, tls) = self.secure(origin, way, io).await?;
         let books = Arc::new(Books::new(Arc::clone(&self.house.clock)));
-        let open = Link::open(io, spoken, books, (peer, tls), &self.house.config.limits);
+        let open = Link::open(io, spoken, books, (way, tls), &self.house.config.limits);
         let opened = match spoken {
             Spoken::Http1 => open.await, // Nothing is sent: there is nothing to wait for.
             Spoken::Http2 => self.deadline.bound(&*self.house.clock, open).await.map_err(Fault::timed_out)?,
@@ -176,14 +198,14 @@ impl<'a> Connecting<'a> {
         if link.is_ready().await {
             Ok(link)
         } else {
-            Err(Fault::new(Reason::FetchReset, format!("{peer} hung up before it was asked")))
+            Err(Fault::new(Reason::FetchReset, format!("{way} hung up before it was asked")))
         }
     }
 
     async fn secure(
         &self,
         origin: &Origin,
-        peer: SocketAddr,
+        way: Way,
         io: Box<dyn Io>,
     ) -> Result<(Box<dyn Io>, Spoken, Option<TlsFacts>), Fault> {
         if origin.scheme() == Scheme::Http {
@@ -191,13 +213,13 @@ impl<'a> Connecting<'a> {
         }
         let handshake = tls::handshake(Arc::clone(&self.house.tls), origin, io);
         let shaken = self.deadline.bound(&*self.house.clock, handshake).await.map_err(Fault::timed_out)?;
-        let (io, spoken, facts) = shaken.map_err(|error| Fault::new(Reason::FetchTls, format!("{peer}: {error}")))?;
+        let (io, spoken, facts) = shaken.map_err(|error| Fault::new(Reason::FetchTls, format!("{way}: {error}")))?;
         Ok((io, spoken, Some(facts)))
     }
 }
 
 /// The next candidate whose address has a turn; it is charged. Without a turn an address is left in peace.
-fn next_with_turn(
+pub(crate) fn next_with_turn(
     exchange: &mut Exchange,
     left: &mut impl Iterator<Item = SocketAddr>,
     now: Instant,
@@ -214,18 +236,27 @@ fn next_with_turn(
 
 /// Why the candidates so far were not used.
 #[derive(Debug, Default)]
-struct Misses {
+pub(crate) struct Misses {
     busy: Option<Fault>,
     last: Option<Fault>,
 }
 
 impl Misses {
+    pub(crate) fn failed(&mut self, fault: Fault) {
+        self.last = Some(fault);
+    }
+
+    /// `fault`, unless an address was left in peace.
+    pub(crate) fn unless_busy(self, fault: Fault) -> Fault {
+        self.busy.unwrap_or(fault)
+    }
+
     fn is_busy(&mut self, peer: SocketAddr, wait: Duration) {
         self.busy.get_or_insert_with(|| no_turn(peer, wait));
     }
 
     /// While one address was not tried, the site has not failed: the request goes back for its turn there.
-    fn fault(self) -> Fault {
+    pub(crate) fn fault(self) -> Fault {
         self.busy.or(self.last).unwrap_or_else(|| Fault::new(Reason::AddressNone, "the permit names no address"))
     }
 }

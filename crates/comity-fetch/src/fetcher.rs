@@ -2,7 +2,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use comity_policy::{Capture, Clock, Outcome, Permit, Receipt};
+use comity_policy::{Capture, Clock, Instant, Names, Outcome, Permit, Receipt, Vantage};
 use comity_url::Origin;
 use http::HeaderMap;
 use rustls::ClientConfig;
@@ -11,6 +11,7 @@ use crate::dead::DeadPeers;
 use crate::names::{self, NameCache};
 use crate::net::Net;
 use crate::pool::Pool;
+use crate::proxy::{Exits, NoExit};
 use crate::spool::Spooler;
 use crate::visit::Visit;
 use crate::{
@@ -72,10 +73,13 @@ pub(crate) struct House {
     pub(crate) config: FetchConfig,
     pub(crate) guard: AddressGuard,
     pub(crate) tls: Arc<ClientConfig>,
+    /// `None`: everything leaves directly.
+    pub(crate) exits: Option<Exits>,
+    pub(crate) proxy_tls: Option<Arc<ClientConfig>>,
     pub(crate) pool: Mutex<Pool>,
     pub(crate) dead: DeadPeers,
     pub(crate) spooler: Spooler,
-    names: NameCache,
+    pub(crate) names: NameCache,
 }
 
 /// Optional parts of a request.
@@ -121,8 +125,12 @@ impl Fetcher {
     /// Settings that cannot work; see [`ConfigError`].
     pub fn new(net: Arc<dyn Net>, clock: Arc<dyn Clock>, config: FetchConfig) -> Result<Self, ConfigError> {
         config::check(&config)?;
+        let tls = tls::client_config(&config, Arc::clone(&clock))?;
+        let exits = Exits::new(&config.proxies);
         let house = House {
-            tls: tls::client_config(&config, Arc::clone(&clock))?,
+            proxy_tls: exits.is_some().then(|| tls::towards_proxies(&tls)),
+            tls,
+            exits,
             guard: AddressGuard::new(config.allow_addresses.clone()),
             pool: Mutex::new(Pool::new(config.max_idle_per_origin, config.max_idle_total, config.idle_timeout)),
             dead: DeadPeers::default(),
@@ -135,6 +143,35 @@ impl Fetcher {
         Ok(Self { house: Arc::new(house) })
     }
 
+    /// From where `origin` is asked now: the vantage of its exit, [`Vantage::Direct`] without exits.
+    ///
+    /// It stays the same over restarts, and while the exit is in use. Some nanoseconds per exit.
+    #[must_use]
+    pub fn vantage(&self, origin: &Origin) -> Vantage {
+        self.house.exits.as_ref().map_or(Vantage::Direct, |exits| exits.vantage(origin, self.house.clock.now()))
+    }
+
+    /// Whether a request for `origin` may leave from `vantage` now.
+    ///
+    /// # Errors
+    /// When an exit there may be tried again ([`Instant::NEVER`]: when the configuration changes): `fetch.proxy.none`.
+    pub fn way_out(&self, origin: &Origin, vantage: Vantage) -> Result<(), Instant> {
+        let Some(exits) = &self.house.exits else {
+            return if vantage == Vantage::Direct { Ok(()) } else { Err(Instant::NEVER) };
+        };
+        let picked = exits.pick(origin, |proxy| proxy.vantage == vantage, self.house.clock.now());
+        picked.map(drop).map_err(|none| match none {
+            NoExit::Until(at) => at,
+            NoExit::Never => Instant::NEVER,
+        })
+    }
+
+    /// How many exits are out of use or on probation, and how many there are.
+    #[must_use]
+    pub fn exits_out(&self) -> (usize, usize) {
+        self.house.exits.as_ref().map_or((0, 0), Exits::out)
+    }
+
     /// The addresses that `origin` may be connected at, in the order in which they are tried; at most 16.
     ///
     /// A literal address, the configured map, or the resolver, whose answers are kept as long as they say, a minute at
@@ -145,6 +182,18 @@ impl Fetcher {
     /// `fetch.dns` when the name does not exist or has no address, `fetch.dns.timeout` when the resolver could not
     /// say in time, `address.private` when the guard refused all, `address.none` when the map has an empty entry.
     pub async fn candidates(&self, origin: &Origin) -> Result<Vec<SocketAddr>, Refused> {
+        self.candidates_from(origin, self.vantage(origin)).await
+    }
+
+    /// [`Fetcher::candidates`] for a request that leaves from `vantage`. Empty where an exit looks the name up: then no
+    /// address is checked, seen or charged, and the name itself must not stand for an inner place.
+    ///
+    /// # Errors
+    /// As [`Fetcher::candidates`]; `address.private` also for names of this machine and of local networks.
+    pub async fn candidates_from(&self, origin: &Origin, vantage: Vantage) -> Result<Vec<SocketAddr>, Refused> {
+        if self.names_at(origin, vantage) == Names::Exit {
+            return names::told(origin, &self.house.config, &self.house.guard);
+        }
         let House { net, clock, config, guard, names, dead, .. } = &*self.house;
         let begun = tracing::enabled!(tracing::Level::DEBUG).then(|| clock.now());
         let found = names::candidates(origin, (&**net, &**clock), config, guard, names).await;
@@ -157,6 +206,11 @@ impl Fetcher {
         let mut found = found?;
         dead.order(&mut found, clock.now());
         Ok(found)
+    }
+
+    fn names_at(&self, origin: &Origin, vantage: Vantage) -> Names {
+        let exits = self.house.exits.as_ref();
+        exits.map_or(Names::Here, |exits| exits.names(origin, vantage, self.house.clock.now()))
     }
 
     /// Fetches a page or a robots.txt: the door `fetch`. One request, one response; redirects are not followed.

@@ -5,7 +5,7 @@
 //! through [`Net`] and time through [`comity_policy::Clock`], so that a whole crawl runs in memory on paused time.
 //!
 //! It is no general client: it follows no redirect (each hop is judged anew), repeats no request (a lost one goes back
-//! through the scheduler), keeps no cookie, speaks to no proxy yet, and decides neither what may be fetched nor when.
+//! through the scheduler), keeps no cookie, and decides neither what may be fetched nor when.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -52,6 +52,7 @@
 //! | `fetcher`, `visit`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
 //! | `send`, `outgoing`, `tunnel` | [`Fetcher::send`] and [`Fetcher::dial`]: the doors for others' requests and tunnels |
 //! | `connect`, `race`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
+//! | [`proxy`] | exits: chosen, asked, and told apart from the sites behind them |
 //! | `tap`, `head`, `frames` | heads as they were on the wire, and the books of the exchange |
 //! | [`signature`] | Web Bot Auth: requests signed with our own key |
 //! | `intake`, `coding`, `spool`, `sink`, `media` | the body: bounded, kept, decoded, handed on to a [`Sink`] |
@@ -77,6 +78,7 @@ mod names;
 mod net;
 mod outgoing;
 mod pool;
+pub mod proxy;
 mod race;
 mod request;
 mod send;

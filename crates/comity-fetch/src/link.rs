@@ -1,3 +1,4 @@
+use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -5,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use comity_policy::TlsFacts;
+use comity_policy::{Form, TlsFacts};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
@@ -14,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use crate::Limits;
 use crate::net::Io;
 use crate::outgoing::Outgoing;
+use crate::proxy::ExitId;
 use crate::tap::{Books, Tap};
 
 /// One HTTP connection, driven by whoever uses it and by nobody else; one exchange at a time.
@@ -24,8 +26,56 @@ pub(crate) struct Link {
     sender: Sender,
     driver: Driver,
     pub(crate) books: Arc<Books>,
-    pub(crate) peer: SocketAddr,
+    pub(crate) way: Way,
     pub(crate) tls: Option<TlsFacts>,
+}
+
+/// Where a connection goes: two of the same way lead to the same peer through the same exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    exit: Option<(ExitId, Form)>,
+    /// The peer; behind an exit the address that it was told, if it was told one.
+    peer: Option<SocketAddr>,
+}
+
+impl Way {
+    pub(crate) const fn direct(peer: SocketAddr) -> Self {
+        Self { exit: None, peer: Some(peer) }
+    }
+
+    pub(crate) const fn through(exit: ExitId, form: Form, told: Option<SocketAddr>) -> Self {
+        Self { exit: Some((exit, form)), peer: told }
+    }
+
+    /// The exit, and how it is asked.
+    pub(crate) const fn exit(self) -> Option<(ExitId, Form)> {
+        self.exit
+    }
+
+    /// The exit, when it reads the requests.
+    pub(crate) fn forwarded_by(self) -> Option<ExitId> {
+        self.exit.filter(|(_, form)| *form == Form::Forward).map(|(exit, _)| exit)
+    }
+
+    /// The address that is charged.
+    pub(crate) const fn told(self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    /// The peer that was really connected to; none is seen behind an exit.
+    pub(crate) fn seen(self) -> Option<SocketAddr> {
+        self.peer.filter(|_| self.exit.is_none())
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.exit, self.peer) {
+            (None, Some(peer)) => peer.fmt(f),
+            (Some(_), Some(peer)) => write!(f, "{peer}, through the proxy"),
+            (_, None) => f.write_str("the site, through the proxy"),
+        }
+    }
 }
 
 /// What is spoken on a connection.
@@ -84,7 +134,7 @@ impl Link {
         io: Box<dyn Io>,
         spoken: Spoken,
         books: Arc<Books>,
-        (peer, tls): (SocketAddr, Option<TlsFacts>),
+        (way, tls): (Way, Option<TlsFacts>),
         limits: &Limits,
     ) -> hyper::Result<Self> {
         let tap = TokioIo::new(Tap::new(io, spoken, Arc::clone(&books)));
@@ -92,7 +142,7 @@ impl Link {
             Spoken::Http1 => open_http1(tap, limits).await?,
             Spoken::Http2 => open_http2(tap, limits).await?,
         };
-        Ok(Self { sender, driver, books, peer, tls })
+        Ok(Self { sender, driver, books, way, tls })
     }
 
     pub(crate) const fn spoken(&self) -> Spoken {
@@ -235,8 +285,8 @@ impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Held {
     }
 }
 
-impl std::fmt::Debug for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Link").field("peer", &self.peer).field("spoken", &self.spoken()).finish_non_exhaustive()
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("way", &self.way).field("spoken", &self.spoken()).finish_non_exhaustive()
     }
 }

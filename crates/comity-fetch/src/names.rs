@@ -7,7 +7,9 @@ use std::time::Duration;
 use comity_policy::{Clock, Instant, Reason};
 use comity_url::{HostKind, Origin};
 
+use crate::fetcher::House;
 use crate::net::{Net, ResolveError, Resolved};
+use crate::proxy;
 use crate::{AddressGuard, FetchConfig};
 
 /// Why an origin has no address to connect to.
@@ -96,6 +98,32 @@ pub(crate) async fn candidates(
         },
     };
     admit(origin, found, guard)
+}
+
+/// What may be known here of an origin whose name an exit looks up: its addresses where it is written as one or mapped,
+/// else none, once the name has passed the check of names.
+pub(crate) fn told(origin: &Origin, config: &FetchConfig, guard: &AddressGuard) -> Result<Vec<SocketAddr>, Refused> {
+    let found = match origin.host_kind() {
+        HostKind::V4(address) => vec![IpAddr::V4(address)],
+        HostKind::V6(address) => vec![IpAddr::V6(address)],
+        HostKind::Domain(name) => match config.resolve.get(name) {
+            Some(mapped) => mapped.clone(),
+            None => {
+                let refused =
+                    |reason| Refused { reason, detail: format!("{name}: not a name that may be looked up elsewhere") };
+                return proxy::check_name(name, guard).map(|()| Vec::new()).map_err(refused);
+            }
+        },
+    };
+    admit(origin, found, guard)
+}
+
+/// The addresses of a proxy: not guarded, since the operator names it.
+pub(crate) async fn look_up(name: &str, house: &House) -> Result<Vec<IpAddr>, ResolveError> {
+    if let Some(mapped) = house.config.resolve.get(name) {
+        return Ok(mapped.clone());
+    }
+    resolve(name, &*house.net, &*house.clock, house.config.limits.dns, &house.names).await
 }
 
 async fn resolve(

@@ -1,13 +1,12 @@
 use std::collections::{BTreeMap, HashMap};
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use comity_policy::{Instant, Vantage};
+use comity_policy::Instant;
 use comity_url::Origin;
 
-use crate::link::Link;
+use crate::link::{Link, Way};
 
-/// Idle connections, keyed by origin, vantage and address; bounded per origin and in all, the longest idle go first.
+/// Idle connections, keyed by origin, exit and address; bounded per origin and in all, the longest idle go first.
 ///
 /// Connections leave it when they are used, evicted or timed out. Time is looked at whenever the pool is, so that no
 /// timer runs for idle connections.
@@ -25,7 +24,6 @@ pub(crate) struct Pool {
 #[derive(Debug)]
 struct Idle {
     number: u64,
-    vantage: Vantage,
     link: Link,
 }
 
@@ -34,10 +32,10 @@ impl Pool {
         Self { most_per_origin, most, timeout, origins: HashMap::new(), order: BTreeMap::new(), next: 0 }
     }
 
-    /// Takes out the connection to `peer` that came back last.
-    pub(crate) fn take(&mut self, origin: &Origin, vantage: Vantage, peer: SocketAddr) -> Option<Link> {
+    /// Takes out the connection of this way that came back last.
+    pub(crate) fn take(&mut self, origin: &Origin, way: Way) -> Option<Link> {
         let idle = self.origins.get_mut(origin)?;
-        let at = idle.iter().rposition(|idle| idle.vantage == vantage && idle.link.peer == peer)?;
+        let at = idle.iter().rposition(|idle| idle.link.way == way)?;
         let found = idle.remove(at);
         self.forget(origin, found.number);
         Some(found.link)
@@ -45,12 +43,12 @@ impl Pool {
 
     /// Puts a connection back; hands out those that have to go for it.
     #[must_use = "dropping connections closes them: do it outside of the lock"]
-    pub(crate) fn put(&mut self, origin: &Origin, vantage: Vantage, link: Link, now: Instant) -> Vec<Link> {
+    pub(crate) fn put(&mut self, origin: &Origin, link: Link, now: Instant) -> Vec<Link> {
         let number = self.next;
         self.next += 1;
         self.order.insert(number, (origin.clone(), now));
         let idle = self.origins.entry(origin.clone()).or_default();
-        idle.push(Idle { number, vantage, link });
+        idle.push(Idle { number, link });
         let mut gone = Vec::new();
         if idle.len() > self.most_per_origin {
             let oldest = idle.remove(0);

@@ -69,7 +69,7 @@ impl Net for SystemNet {
 }
 
 /// Names that no resolver may be asked for: `.invalid` (RFC 6761 §6.4), `.onion` (RFC 7686 §2), `.alt` (RFC 9476 §2).
-fn never_exists(host: &str) -> bool {
+pub(crate) fn never_exists(host: &str) -> bool {
     has_top_label(host, &["invalid", "onion", "alt"])
 }
 

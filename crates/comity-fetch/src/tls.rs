@@ -32,6 +32,13 @@ pub(crate) fn client_config(settings: &FetchConfig, clock: Arc<dyn Clock>) -> Re
     Ok(Arc::new(config))
 }
 
+/// TLS towards proxies: the same roots, HTTP/1.1 alone.
+pub(crate) fn towards_proxies(towards_sites: &ClientConfig) -> Arc<ClientConfig> {
+    let mut config = towards_sites.clone();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
 /// Shakes hands with `origin` over `io`; the protocol is the one that both sides chose (RFC 7301), else HTTP/1.1.
 pub(crate) async fn handshake(
     config: Arc<ClientConfig>,
@@ -62,7 +69,7 @@ fn root_store(files: &[Vec<u8>]) -> Result<RootCertStore, ConfigError> {
     Ok(store)
 }
 
-fn server_name(origin: &Origin) -> Result<ServerName<'static>, rustls::pki_types::InvalidDnsNameError> {
+pub(crate) fn server_name(origin: &Origin) -> Result<ServerName<'static>, rustls::pki_types::InvalidDnsNameError> {
     match origin.host_kind() {
         HostKind::Domain(name) => ServerName::try_from(name.to_owned()),
         HostKind::V4(address) => Ok(ServerName::IpAddress(std::net::IpAddr::V4(address).into())),

@@ -23,7 +23,7 @@ pub struct Tunnel {
     io: OpaqueIo,
     exchange: Exchange,
     clock: Arc<dyn Clock>,
-    peer: IpAddr,
+    peer: Option<IpAddr>,
     connect: Duration,
     dialled: Instant,
     sent: u64,
@@ -45,7 +45,7 @@ pub struct Dialed {
     pub receipt: Option<Receipt>,
     /// What the pacer has to know: answered when a byte came back; `fetch.cancelled` when none was ever sent.
     pub outcome: Outcome,
-    /// The peer connected to.
+    /// The peer connected to; `None` behind a proxy.
     pub peer: Option<IpAddr>,
     /// How long connecting took.
     pub connect: Option<Duration>,
@@ -75,7 +75,7 @@ pub(crate) async fn dial(house: &House, permit: Permit) -> Result<Tunnel, Dialed
             io: OpaqueIo(io),
             exchange,
             clock: Arc::clone(&house.clock),
-            peer: peer.ip(),
+            peer: peer.map(|peer| peer.ip()),
             connect: now.since(start),
             dialled: now,
             sent: 0,
@@ -86,9 +86,9 @@ pub(crate) async fn dial(house: &House, permit: Permit) -> Result<Tunnel, Dialed
 }
 
 impl Tunnel {
-    /// The peer connected to.
+    /// The peer connected to; `None` behind a proxy.
     #[must_use]
-    pub const fn peer(&self) -> IpAddr {
+    pub const fn peer(&self) -> Option<IpAddr> {
         self.peer
     }
 
@@ -103,7 +103,7 @@ impl Tunnel {
         Dialed {
             receipt: Some(self.exchange.finish()),
             outcome,
-            peer: Some(self.peer),
+            peer: self.peer,
             connect: Some(self.connect),
             sent: self.sent,
             received: self.received,

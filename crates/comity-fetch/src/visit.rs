@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_policy::{
-    Capture, Exchange, Instant, Outcome, PaceFields, Protocol, Reason, Spool, StalePermit, Timings, Truncation, Vantage,
+    Capture, Exchange, Form, Instant, Names, Outcome, PaceFields, Protocol, Reason, Spool, StalePermit, Timings,
+    Truncation, Vantage,
 };
 use comity_url::CrawlUrl;
 use http_body::Body as _;
@@ -15,8 +16,9 @@ use crate::deadline::Deadline;
 use crate::fault::Fault;
 use crate::fetcher::{Fetched, House, Request};
 use crate::intake::Intake;
-use crate::link::{Link, Next, Spoken};
+use crate::link::{Link, Next, Spoken, Way};
 use crate::outgoing::Outgoing;
+use crate::proxy::{self, ExitId};
 use crate::tap::Closed;
 use crate::{ResponseHead, Sink, Want, head, request};
 
@@ -44,6 +46,7 @@ impl Visit {
             started: house.clock.wall(),
             peer: None,
             vantage: Vantage::Direct,
+            via: None,
             protocol: Protocol::Http11,
             tls: None,
             request_head: Bytes::new(),
@@ -94,6 +97,10 @@ impl Visit {
         let (link, answer) = self.ask(exchange, &request).await?;
         link.books.head_seen();
         self.head = Some(self.house.clock.now());
+        let (exits, now) = (self.house.exits.as_ref(), self.house.clock.now());
+        if let Some(fault) = proxy::answers_itself(exits, link.way, &self.capture.url, &answer, now) {
+            return Err(Unanswered { exchange: self.take_books(&link), fault });
+        }
         match self.take_head(&link, &answer) {
             Ok(()) => Ok((link, answer.into_body())),
             Err(fault) => Err(Unanswered { exchange: self.take_books(&link), fault }),
@@ -112,12 +119,13 @@ impl Visit {
         let house = Arc::clone(&self.house);
         let connecting = Connecting::new(&house, self.start);
         loop {
+            self.capture.vantage = exchange.vantage();
             let found = connecting.find(&mut exchange).await;
             let (mut link, connect) = match found {
                 Ok(found) => found,
                 Err(fault) => return Err(Unanswered { exchange: Some(exchange), fault }),
             };
-            self.capture.peer = Some(link.peer.ip());
+            self.took(link.way);
             self.capture.tls.clone_from(&link.tls);
             self.capture.timings.connect = connect;
             if let Err(ready) = exchange.may_write(self.house.clock.now()) {
@@ -141,6 +149,9 @@ impl Visit {
             let Some(closed) = link.books.close() else { return Err(Unanswered { exchange: None, fault }) };
             let begun = closed.written.is_some() || body.moved().is_some();
             if connect.is_some() || begun || fault.reason != Reason::FetchReset {
+                if !fault.reason.is_ours() {
+                    proxy::broke_off(house.exits.as_ref(), link.way, &self.capture.url, house.clock.now());
+                }
                 return Err(self.unanswered(closed, fault));
             }
             exchange = closed.exchange;
@@ -156,7 +167,10 @@ impl Visit {
         match link.spoken() {
             Spoken::Http1 => {
                 self.capture.protocol = Protocol::Http11;
-                Ok((request, None))
+                match link.way.forwarded_by() {
+                    None => Ok((request, None)),
+                    Some(exit) => self.for_exit(exit, request).map(|request| (request, None)),
+                }
             }
             Spoken::Http2 => {
                 self.capture.protocol = Protocol::H2;
@@ -165,6 +179,27 @@ impl Visit {
                 Ok((request, Some(head)))
             }
         }
+    }
+
+    /// Notes which way the exchange goes.
+    fn took(&mut self, way: Way) {
+        self.capture.peer = way.seen().map(|peer| peer.ip());
+        let names = if way.told().is_some() { Names::Here } else { Names::Exit };
+        let via = |(exit, form)| self.house.exits.as_ref()?.via(exit, names, form);
+        self.capture.via = way.exit().and_then(via);
+    }
+
+    /// The request in absolute-form, with the exit's credentials.
+    fn for_exit(&self, exit: ExitId, request: http::Request<Outgoing>) -> Result<http::Request<Outgoing>, Fault> {
+        let proxy = self.house.exits.as_ref().and_then(|exits| exits.proxy(exit));
+        let credentials = proxy.and_then(|proxy| proxy.credentials.as_ref());
+        proxy::absolute_form(request, &self.capture.url, credentials)
+    }
+
+    /// Credentials are the exit's, and stand in no capture.
+    fn without_credentials(&self, head: Bytes) -> Bytes {
+        let read_by_exit = self.capture.via.as_ref().is_some_and(|via| via.form == Form::Forward);
+        if read_by_exit { proxy::without_credentials(&head) } else { head }
     }
 
     async fn await_head(
@@ -198,7 +233,7 @@ impl Visit {
         } else {
             fault
         };
-        self.capture.request_head = closed.request_head;
+        self.capture.request_head = self.without_credentials(closed.request_head);
         self.capture.response_head = closed.response_head;
         Unanswered { exchange: Some(closed.exchange), fault }
     }
@@ -235,7 +270,7 @@ impl Visit {
     fn take_books(&mut self, link: &Link) -> Option<Exchange> {
         link.books.close().map(|closed| {
             self.capture.timings.head = closed.head.zip(closed.written).map(|(head, sent)| head.since(sent));
-            self.capture.request_head = closed.request_head;
+            self.capture.request_head = self.without_credentials(closed.request_head);
             closed.exchange
         })
     }
@@ -362,7 +397,7 @@ impl Visit {
     async fn keep(&self, mut link: Link) {
         if link.is_ready().await {
             let now = self.house.clock.now();
-            let gone = self.house.with_pool(|pool| pool.put(self.capture.url.origin(), Vantage::Direct, link, now));
+            let gone = self.house.with_pool(|pool| pool.put(self.capture.url.origin(), link, now));
             drop(gone);
         }
     }

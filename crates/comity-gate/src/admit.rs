@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use comity_fetch::Refused;
-use comity_policy::{Allowance, Instant, OriginPace, Permit, Ready, Refusal, RobotsChain, Slot, Turn, Vantage};
+use comity_policy::{Allowance, Instant, OriginPace, Permit, Ready, Reason, Refusal, RobotsChain, Slot, Turn, Vantage};
 use comity_url::Origin;
 
 use crate::Gate;
@@ -25,13 +25,16 @@ impl Gate {
     /// Waits only for name resolution and for a place; every other wait is told. Cancel-safe: dropped at any point,
     /// nothing is charged.
     pub async fn admit(&self, allowance: Allowance, pace: OriginPace) -> Admission {
-        let origin = allowance.url().origin().clone();
-        let candidates = match self.addresses(&origin).await {
+        let (origin, vantage) = (allowance.url().origin().clone(), allowance.vantage());
+        if let Some(turn) = self.no_way_out(&origin, vantage) {
+            return Admission::Wait(turn);
+        }
+        let candidates = match self.addresses(&origin, vantage).await {
             Ok(candidates) => candidates,
             Err(refused) => return Admission::Refuse(refused),
         };
         self.inner.pacer.adopt(&origin, pace);
-        let asked = self.inner.cache.asked_pace(&(origin.clone(), Vantage::Direct));
+        let asked = self.inner.cache.asked_pace(&(origin.clone(), vantage));
         self.set_asked(&origin, asked);
         let turn = |ready| Turn { ready, ..self.turn(&origin) };
         let taken = self.take_turn(Errand::Page(&origin), candidates).await;
@@ -44,7 +47,7 @@ impl Gate {
             Ok(_) if self.has_run_out(&allowance) => Admission::Wait(self.turn(&origin)),
             Ok(slot) => match Permit::new(allowance, slot) {
                 Ok(permit) => {
-                    self.refresh_ahead(&(origin, Vantage::Direct));
+                    self.refresh_ahead(&(origin, vantage));
                     Admission::Permit(self.until_it_runs_out(permit))
                 }
                 // Both were made for the allowance's own origin two lines above; if not, nothing was charged.
@@ -54,6 +57,21 @@ impl Gate {
                 }
             },
         }
+    }
+
+    /// Why nothing can leave for `origin` from `vantage` now. An origin whose exit went out of use meanwhile is judged anew, by
+    /// the rules of where it is asked from now; one without an exit waits, and that is not its fault.
+    fn no_way_out(&self, origin: &Origin, vantage: Vantage) -> Option<Turn> {
+        if let Err(ready) = self.way_out(origin, vantage) {
+            return Some(Turn { ready, ..self.turn(origin) });
+        }
+        (self.vantage(origin) != vantage).then(|| self.turn(origin))
+    }
+
+    /// Whether a request for `origin` may leave from `vantage`; when to look again.
+    pub(crate) fn way_out(&self, origin: &Origin, vantage: Vantage) -> Result<(), Ready> {
+        let no_exit = |at| Ready { at, clock: Reason::FetchProxyNone };
+        self.inner.fetcher.way_out(origin, vantage).map_err(no_exit)
     }
 
     /// A slot now, with a place among the open requests tied to it.

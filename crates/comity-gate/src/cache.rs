@@ -81,7 +81,10 @@ impl RobotsCache {
     ) -> Judgement {
         match self.entries.get(&(url.origin().clone(), vantage)) {
             None => Judgement::NeedsRobots(url.origin().clone()),
-            Some(entry) => entry.judge(url, terms, optouts, now),
+            Some(entry) => match entry.judge(url, terms, optouts, now) {
+                Judgement::Allow(allowance) => Judgement::Allow(allowance.seen_from(vantage)),
+                other => other,
+            },
         }
     }
 

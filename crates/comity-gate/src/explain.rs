@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use comity_policy::{
     Decision, Failing, Hold, Instant, Judge, Judgement, OptOut, OriginClocks, Override, Reason, RobotsLife,
-    RuleEvidence, Standing, Vantage, WallTime,
+    RuleEvidence, Standing, WallTime,
 };
 use comity_url::{CrawlUrl, Origin};
 use serde::Serialize;
@@ -170,7 +170,7 @@ impl Gate {
     pub fn explain_origin(&self, origin: &Origin) -> OriginReport {
         let inner = &self.inner;
         let (now, wall) = (inner.clock.now(), inner.clock.wall());
-        let life = inner.cache.life(&(origin.clone(), Vantage::Direct));
+        let life = inner.cache.life(&self.key(origin));
         let clocks = inner.pacer.clocks(origin, now);
         OriginReport {
             origin: origin.to_string(),

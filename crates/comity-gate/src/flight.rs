@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use comity_fetch::{Refused, Request};
 use comity_policy::{
-    AskedPace, Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Standing, Vantage,
+    AskedPace, Capture, Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Standing,
+    Vantage,
 };
 use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
@@ -50,7 +51,7 @@ impl Gate {
 
     /// As [`Gate::robots`], with a say in when a flight is started.
     pub(crate) async fn robots_when(&self, origin: &Origin, when: When) -> RobotsNews {
-        let key = (origin.clone(), Vantage::Direct);
+        let key = self.key(origin);
         let Some(mut news) = self.join(&key, when) else { return self.news(origin, None) };
         loop {
             if let Some(found) = news.borrow_and_update().clone() {
@@ -112,7 +113,7 @@ impl Gate {
             return None;
         }
         let mut life = inner.cache.life(key);
-        let (landing, file) = self.chase(&life, when, trail).await;
+        let (landing, file) = self.chase((&life, key.1), when, trail).await;
         let now = inner.clock.wall();
         trail.landed(&landing, file.as_ref());
         match landing {
@@ -168,10 +169,15 @@ const BARRED_FOR: Duration = Duration::from_secs(3600);
 
 impl Gate {
     /// Follows the chain from `/robots.txt` over at most five redirects, each hop with a turn of its own.
-    async fn chase(&self, life: &RobotsLife, when: When, trail: &mut Trail) -> (Landing, Option<KeptFile>) {
+    async fn chase(
+        &self,
+        (life, vantage): (&RobotsLife, Vantage),
+        when: When,
+        trail: &mut Trail,
+    ) -> (Landing, Option<KeptFile>) {
         let origin = life.origin();
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where chains begin")]
-        let mut chain = RobotsChain::new(origin);
+        let mut chain = RobotsChain::new(origin).seen_from(vantage);
         loop {
             let (target, status) = match self.ask(&chain, life, when, trail).await {
                 Ok(Reading { hop: Hop::Event(event), file }) => {
@@ -195,7 +201,7 @@ impl Gate {
         let RobotsEvent::Parsed { copy, .. } = event else { return };
         let now = self.inner.clock.wall();
         for url in chain.urls().iter().skip(1).filter(|url| url.is_robots_txt()) {
-            let own = self.inner.cache.life(&(url.origin().clone(), Vantage::Direct));
+            let own = self.inner.cache.life(&(url.origin().clone(), chain.vantage()));
             if matches!(own.standing(now), Standing::Unknown | Standing::Unreachable(_)) {
                 self.set_asked(url.origin(), AskedPace::of(&copy.rules));
             }
@@ -227,6 +233,10 @@ impl Gate {
             conditional: request != Request::default(),
             compiler: &self.inner.compiler,
         };
+        if let Some(again) = self.exit_failed(&fetched.capture) {
+            trail.asked(&fetched.capture, &Hop::Event(unreachable(again.clock)), sink.finish().bytes);
+            return Err(Landing::Later(again));
+        }
         let body = sink.finish();
         let reading = read_hop(&asked, &fetched.capture, &body, self.inner.clock.wall());
         trail.asked(&fetched.capture, &reading.hop, body.bytes);
@@ -246,7 +256,8 @@ impl Gate {
         let mut tries = 0;
         loop {
             self.may_be_asked(chain, trail)?;
-            let candidates = match self.addresses(origin).await {
+            self.way_out(origin, chain.vantage()).map_err(Landing::Later)?;
+            let candidates = match self.addresses(origin, chain.vantage()).await {
                 Ok(candidates) => candidates,
                 Err(refused) if refused.reason == Reason::FetchDnsTimeout && tries < RESOLVER_RETRIES => {
                     tries += 1;
@@ -274,11 +285,20 @@ impl Gate {
 
 /// A resolver that fails for now is asked again so often, after this wait and twice it.
 const RESOLVER_RETRIES: u32 = 2;
+/// After an exit that failed the next try waits as long as after a first failure of a site.
+const EXIT_WAIT: Duration = comity_policy::Politeness::BACKOFF_BASE;
 const RESOLVER_WAIT: Duration = Duration::from_secs(2);
 /// A resolver that answered for another name within this time is at work: the fault is this name's.
 const RESOLVER_AT_WORK: Duration = Duration::from_secs(60);
 
 impl Gate {
+    /// When to look again after an exit that serves nobody: it says nothing about the site, whose robots.txt is as unknown as
+    /// before. So often that the exit goes out of use; then another one serves, or all wait for it.
+    fn exit_failed(&self, capture: &Capture) -> Option<Ready> {
+        let clock = capture.fault.filter(|fault| fault.is_proxy_down() && capture.status.is_none())?;
+        Some(Ready { at: self.inner.clock.now().after(EXIT_WAIT), clock })
+    }
+
     /// A turn that is not waited for. At the origin itself it is told. Behind a redirect the try has failed: told, the
     /// chain would begin anew, and meet the same wait again and again.
     fn far_ahead(&self, chain: &RobotsChain, ready: Ready, wait: Duration) -> Landing {
@@ -321,9 +341,9 @@ impl Gate {
     }
 
     /// The checked addresses of an origin; notes when the resolver last answered for a name.
-    pub(crate) async fn addresses(&self, origin: &Origin) -> Result<Vec<SocketAddr>, Refused> {
-        let candidates = self.inner.fetcher.candidates(origin).await?;
-        if matches!(origin.host_kind(), HostKind::Domain(_)) {
+    pub(crate) async fn addresses(&self, origin: &Origin, vantage: Vantage) -> Result<Vec<SocketAddr>, Refused> {
+        let candidates = self.inner.fetcher.candidates_from(origin, vantage).await?;
+        if matches!(origin.host_kind(), HostKind::Domain(_)) && !candidates.is_empty() {
             self.inner.resolved.store(self.inner.clock.now().as_micros().max(1), Ordering::Relaxed);
         }
         Ok(candidates)

@@ -172,6 +172,17 @@ impl Gate {
         (pace, self.inner.pacer.turn(&origin, now))
     }
 
+    /// From where `origin` is asked now: its robots.txt is read, and holds, for that vantage.
+    #[must_use]
+    pub fn vantage(&self, origin: &Origin) -> Vantage {
+        self.inner.fetcher.vantage(origin)
+    }
+
+    /// What is known of `origin`'s robots.txt is kept under this.
+    pub(crate) fn key(&self, origin: &Origin) -> RobotsKey {
+        (origin.clone(), self.vantage(origin))
+    }
+
     /// When `origin` may be asked next, by everything known.
     #[must_use]
     pub fn turn(&self, origin: &Origin) -> Turn {
@@ -199,7 +210,7 @@ impl Gate {
     /// What is known of an origin's robots.txt, as a value.
     #[must_use]
     pub fn robots_life(&self, origin: &Origin) -> RobotsLife {
-        self.inner.cache.life(&(origin.clone(), Vantage::Direct))
+        self.inner.cache.life(&self.key(origin))
     }
 
     /// The opt-outs in force, by the files as they are now.
@@ -268,7 +279,7 @@ impl Gate {
         // Before the cache: who is opted out is not even asked for robots.txt.
         match optouts.refusal(url.origin(), now) {
             Some(refusal) => Judgement::Refuse(refusal),
-            None => self.inner.cache.judge(url, Vantage::Direct, terms, optouts, now),
+            None => self.inner.cache.judge(url, self.vantage(url.origin()), terms, optouts, now),
         }
     }
 }

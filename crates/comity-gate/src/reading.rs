@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_fetch::{ResponseHead, Sink, Want};
-use comity_policy::{Capture, Digest, Reason, RobotsCopy, RobotsEvent, Validators, WallTime, parse_retry_after};
+use comity_policy::{Capture, Digest, Form, Reason, RobotsCopy, RobotsEvent, Validators, WallTime, parse_retry_after};
 use comity_robots::MAX_BYTES;
 use comity_url::{CrawlUrl, Origin};
 use sha2::{Digest as _, Sha256};
@@ -77,9 +77,19 @@ pub(crate) fn read_hop(asked: &Asked<'_>, capture: &Capture, body: &FileBody, no
             let event = RobotsEvent::Parsed { status, copy, max_age: max_age(capture) };
             Reading { hop: Hop::Event(event), file: Some(file) }
         }
-        400..=499 if status != 429 => Reading::event(RobotsEvent::Absent { status, max_age: life_of_absence(capture) }),
+        400..=499 if status != 429 && is_the_sites(capture, status) => {
+            Reading::event(RobotsEvent::Absent { status, max_age: life_of_absence(capture) })
+        }
         _ => Reading::event(failure(capture, Some(status), now)),
     }
+}
+
+/// Whether a 4xx was said by the site. In absolute-form a proxy may have refused by itself, and what refuses us must not open
+/// a site: only what no proxy says of its own counts (RFC 9110 §15.5: a proxy asks for credentials with 407, not 401, and
+/// knows of no resources).
+fn is_the_sites(capture: &Capture, status: u16) -> bool {
+    let read_by_exit = capture.via.as_ref().is_some_and(|via| via.form == Form::Forward);
+    !read_by_exit || matches!(status, 401 | 404 | 410)
 }
 
 impl Reading {

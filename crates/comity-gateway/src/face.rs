@@ -46,6 +46,9 @@ fn upstream(reason: Reason) -> Option<(StatusCode, &'static str)> {
         Reason::FetchProtocol => (S::BAD_GATEWAY, "http_protocol_error"),
         Reason::FetchHeaders => (S::BAD_GATEWAY, "http_response_header_section_size"),
         Reason::FetchTooLarge | Reason::FetchRatio => (S::BAD_GATEWAY, "http_response_body_size"),
+        Reason::FetchProxyNone => (S::SERVICE_UNAVAILABLE, "proxy_internal_error"),
+        Reason::FetchProxyTimeout => (S::GATEWAY_TIMEOUT, "proxy_internal_error"),
+        proxy if proxy.is_proxy() => (S::BAD_GATEWAY, "proxy_internal_error"),
         Reason::UrlUnsendable => (S::BAD_REQUEST, "http_request_error"),
         _ => return None,
     })

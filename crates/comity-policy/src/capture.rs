@@ -7,26 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use comity_url::CrawlUrl;
 
-use crate::{Reason, WallTime};
-
-/// From where a request leaves: robots copies are kept per origin and vantage, since sites answer by country.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Vantage {
-    /// From this machine.
-    #[default]
-    Direct,
-    /// Through an exit in a country, ISO 3166-1 alpha-2 in upper case.
-    Country([u8; 2]),
-}
-
-impl fmt::Display for Vantage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Direct => f.write_str("direct"),
-            Self::Country(code) => f.write_str(std::str::from_utf8(code).unwrap_or("??")),
-        }
-    }
-}
+use crate::{Reason, Vantage, Via, WallTime};
 
 /// What was sent and received in one exchange, as values: what archive and records are made from.
 #[derive(Clone, Debug)]
@@ -39,6 +20,8 @@ pub struct Capture {
     pub peer: Option<IpAddr>,
     /// From where it was asked.
     pub vantage: Vantage,
+    /// The exit that it left through; `None` when it left from here, or no exit was reached.
+    pub via: Option<Arc<Via>>,
     /// Protocol on the wire.
     pub protocol: Protocol,
     /// TLS version on the wire, as WARC-Protocol writes it (`tls/1.3`), if there was TLS.

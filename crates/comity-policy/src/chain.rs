@@ -2,6 +2,8 @@ use std::fmt;
 
 use comity_url::{CrawlUrl, Origin};
 
+use crate::Vantage;
+
 /// The chain of a robots.txt fetch: `/robots.txt` of one origin, then at most five redirect targets.
 ///
 /// Made by the gate alone (invariant 2). It is the only way to a permit without a judgement, and it can only ask
@@ -10,6 +12,7 @@ use comity_url::{CrawlUrl, Origin};
 pub struct RobotsChain {
     origin: Origin,
     urls: Vec<CrawlUrl>,
+    vantage: Vantage,
 }
 
 /// Why a redirect of robots.txt is not followed: the file counts as absent (RFC 9309 §2.3.1.2, Google robots spec).
@@ -28,7 +31,20 @@ impl RobotsChain {
     /// The chain's start. Only the gate may call it.
     #[must_use]
     pub fn new(origin: &Origin) -> Self {
-        Self { origin: origin.clone(), urls: vec![origin.robots_url()] }
+        Self { origin: origin.clone(), urls: vec![origin.robots_url()], vantage: Vantage::Direct }
+    }
+
+    /// The same chain, asked from elsewhere: the rules found hold for what is fetched from there.
+    #[must_use]
+    pub fn seen_from(mut self, vantage: Vantage) -> Self {
+        self.vantage = vantage;
+        self
+    }
+
+    /// From where all of it is asked.
+    #[must_use]
+    pub const fn vantage(&self) -> Vantage {
+        self.vantage
     }
 
     /// The origin whose rules are fetched: the rules found belong to it, wherever the chain ends.

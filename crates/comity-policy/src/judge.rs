@@ -7,7 +7,7 @@ use comity_url::{CrawlUrl, Origin};
 
 use crate::{
     AskedPace, Decision, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis, RobotsLife,
-    RobotsState, RuleEvidence, Standing, WallTime,
+    RobotsState, RuleEvidence, Standing, Vantage, WallTime,
 };
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
@@ -40,6 +40,7 @@ pub enum Judgement {
 pub struct Allowance {
     url: CrawlUrl,
     decision: Arc<Decision>,
+    vantage: Vantage,
 }
 
 impl Allowance {
@@ -55,8 +56,21 @@ impl Allowance {
         &self.decision
     }
 
-    pub(crate) fn into_parts(self) -> (CrawlUrl, Arc<Decision>) {
-        (self.url, self.decision)
+    /// From where the rules were read that let it through: only from there may it be sent.
+    #[must_use]
+    pub const fn vantage(&self) -> Vantage {
+        self.vantage
+    }
+
+    /// The same allowance, by rules that were read from `vantage`: for whoever keeps one life of robots.txt per vantage.
+    #[must_use]
+    pub const fn seen_from(mut self, vantage: Vantage) -> Self {
+        self.vantage = vantage;
+        self
+    }
+
+    pub(crate) fn into_parts(self) -> (CrawlUrl, Arc<Decision>, Vantage) {
+        (self.url, self.decision, self.vantage)
     }
 }
 
@@ -258,7 +272,7 @@ fn strictest_preferences(lists: &[RuleSet], target: &[u8], access: Access) -> Pr
 }
 
 fn allow(url: &CrawlUrl, decision: Decision) -> Judgement {
-    Judgement::Allow(Allowance { url: url.clone(), decision: Arc::new(decision) })
+    Judgement::Allow(Allowance { url: url.clone(), decision: Arc::new(decision), vantage: Vantage::Direct })
 }
 
 fn refuse(decision: Decision) -> Judgement {

@@ -42,6 +42,7 @@
 //! | `rate_limit`, `retry_after`, `structured` | [`PaceFields`], [`RateLimit`]: what an answer's fields ask about pace |
 //! | `permit`, `chain` | [`Permit`], [`Exchange`], [`Receipt`], [`RobotsChain`]: the life of a request |
 //! | `capture` | [`Capture`]: what was sent and received |
+//! | `vantage` | [`Vantage`], [`Via`]: from where |
 //! | `identity` | [`Identity`]: who we are |
 
 mod asked;
@@ -70,10 +71,11 @@ mod robots_event;
 mod robots_life;
 mod slot;
 mod structured;
+mod vantage;
 mod words;
 
 pub use asked::{Aim, AskedPace, Opening};
-pub use capture::{Capture, Protocol, Spool, StoredBody, Timings, TlsFacts, Truncation, Vantage};
+pub use capture::{Capture, Protocol, Spool, StoredBody, Timings, TlsFacts, Truncation};
 pub use chain::{ChainEnd, RobotsChain};
 pub use clock::{Clock, Instant, Moment, WallTime, WallTimeError};
 pub use decision::{Decision, RobotsBasis, RobotsEvidence, RobotsState, RuleEvidence};
@@ -99,3 +101,4 @@ pub use retry_after::{parse_http_date, parse_retry_after};
 pub use robots_event::{OnUnreachable, RobotsCopy, RobotsEvent, RobotsPolicy, Validators};
 pub use robots_life::{Failing, RobotsLife, Standing};
 pub use slot::Slot;
+pub use vantage::{Form, Names, Vantage, Via};

@@ -340,9 +340,9 @@ const fn waits_after(status: u16) -> bool {
 }
 
 /// A failure that says something about the origin. A refused address, a name that does not exist, or a cause on our
-/// side does not.
+/// side or at a proxy of ours does not.
 const fn counts_against_origin(reason: Reason) -> bool {
-    !(reason.is_ours() || reason.is_refused_address() || matches!(reason, Reason::FetchDns))
+    !(reason.is_ours() || reason.is_proxy() || reason.is_refused_address() || matches!(reason, Reason::FetchDns))
 }
 
 /// Exponential smoothing with weight 1/4: a few answers settle it, one outlier does not.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use comity_url::{CrawlUrl, Origin};
 
-use crate::{Allowance, Decision, Instant, Ready, RobotsChain, Slot};
+use crate::{Allowance, Decision, Instant, Ready, RobotsChain, Slot, Vantage};
 
 /// The right to send one request: an [`Allowance`] for this very URL and a [`Slot`] for its origin.
 ///
@@ -21,6 +21,7 @@ use crate::{Allowance, Decision, Instant, Ready, RobotsChain, Slot};
 pub struct Permit {
     url: CrawlUrl,
     errand: Errand,
+    vantage: Vantage,
     slot: Slot,
     deadline: Instant,
 }
@@ -49,8 +50,8 @@ impl Permit {
     /// Gives the slot back when it was minted for another origin than the judged URL's.
     pub fn new(allowance: Allowance, slot: Slot) -> Result<Self, WrongOrigin> {
         if allowance.url().origin() == slot.origin() {
-            let (url, decision) = allowance.into_parts();
-            Ok(Self::issue(url, Errand::Judged(decision), slot))
+            let (url, decision, vantage) = allowance.into_parts();
+            Ok(Self::issue(url, Errand::Judged(decision), vantage, slot))
         } else {
             Err(WrongOrigin { asked: allowance.url().origin().clone(), slot: Box::new(slot) })
         }
@@ -64,7 +65,7 @@ impl Permit {
         let url = chain.next_url().clone();
         if url.origin() == slot.origin() {
             let errand = Errand::Robots { for_origin: chain.origin().clone(), hop: chain.hops() };
-            Ok(Self::issue(url, errand, slot))
+            Ok(Self::issue(url, errand, chain.vantage(), slot))
         } else {
             Err(WrongOrigin { asked: url.origin().clone(), slot: Box::new(slot) })
         }
@@ -89,6 +90,12 @@ impl Permit {
         &self.errand
     }
 
+    /// From where it may be sent: where its rules were read.
+    #[must_use]
+    pub const fn vantage(&self) -> Vantage {
+        self.vantage
+    }
+
     /// Spends the permit: from here on the exchange keeps the books.
     ///
     /// # Errors
@@ -97,12 +104,12 @@ impl Permit {
         if now > self.deadline {
             return Err(StalePermit { url: self.url, late: now.since(self.deadline) });
         }
-        Ok(Exchange { url: self.url, errand: self.errand, slot: self.slot })
+        Ok(Exchange { url: self.url, errand: self.errand, vantage: self.vantage, slot: self.slot })
     }
 
-    fn issue(url: CrawlUrl, errand: Errand, slot: Slot) -> Self {
+    fn issue(url: CrawlUrl, errand: Errand, vantage: Vantage, slot: Slot) -> Self {
         let deadline = slot.minted().after(Self::LIFE);
-        Self { url, errand, slot, deadline }
+        Self { url, errand, vantage, slot, deadline }
     }
 }
 
@@ -113,6 +120,7 @@ impl Permit {
 pub struct Exchange {
     url: CrawlUrl,
     errand: Errand,
+    vantage: Vantage,
     slot: Slot,
 }
 
@@ -129,7 +137,13 @@ impl Exchange {
         &self.errand
     }
 
-    /// The checked addresses, in order. Nothing else may be connected to (invariant 11).
+    /// From where it may be sent.
+    #[must_use]
+    pub const fn vantage(&self) -> Vantage {
+        self.vantage
+    }
+
+    /// The checked addresses, in order; none where the exit looks the name up. Nothing else may be connected to (invariant 11).
     #[must_use]
     pub fn candidates(&self) -> &[SocketAddr] {
         self.slot.candidates()

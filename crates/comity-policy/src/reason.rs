@@ -74,6 +74,12 @@ reasons! {
     FetchType, "fetch.type", "the media type is not among those that are wanted";
     FetchSpool, "fetch.spool", "there was no room to keep the body";
     FetchRequestBody, "fetch.request_body", "the body sent along is larger than the limit, or broke off";
+    FetchProxyConnect, "fetch.proxy.connect", "the proxy took no connection, or hung up";
+    FetchProxyTimeout, "fetch.proxy.timeout", "the proxy took too long to answer";
+    FetchProxyAuth, "fetch.proxy.auth", "the proxy refused our credentials";
+    FetchProxyRefused, "fetch.proxy.refused", "the proxy refused to pass the request on";
+    FetchProxyProtocol, "fetch.proxy.protocol", "what the proxy answers is no answer of a proxy";
+    FetchProxyNone, "fetch.proxy.none", "no proxy is left for now";
     FetchCancelled, "fetch.cancelled", "the crawl stopped before the exchange ended";
     AddressPrivate, "address.private", "the address is private, loopback, link-local or otherwise not public";
     AddressNone, "address.none", "no address is left after the address check";
@@ -157,6 +163,25 @@ impl Reason {
                 | Self::ConcAddress
                 | Self::RateVisitTime
                 | Self::UrlUnsendable
+        )
+    }
+
+    /// True when the cause lies at a proxy of ours: it says nothing about the site.
+    #[must_use]
+    pub const fn is_proxy(self) -> bool {
+        self.is_proxy_down() || matches!(self, Self::FetchProxyRefused)
+    }
+
+    /// True when the proxy serves nobody for now, whatever it is asked for.
+    #[must_use]
+    pub const fn is_proxy_down(self) -> bool {
+        matches!(
+            self,
+            Self::FetchProxyConnect
+                | Self::FetchProxyTimeout
+                | Self::FetchProxyAuth
+                | Self::FetchProxyProtocol
+                | Self::FetchProxyNone
         )
     }
 

@@ -72,6 +72,8 @@ fn answers_slow_down_park_or_end_a_run() {
     for harmless in [
         answered(200, None),
         answered(500, None),
+        Outcome::Failed(Reason::FetchProxyConnect),
+        Outcome::Failed(Reason::FetchProxyRefused),
         Outcome::Failed(Reason::FetchCancelled),
         Outcome::Failed(Reason::FetchDns),
         Outcome::Failed(Reason::RateAddress),

@@ -47,6 +47,7 @@
 //! | see what arrived | [`Observer::log`], [`Sighting`], [`Request`] |
 //! | judge it | [`Observer::audit`], [`Auditor`], [`Audit`], [`Violation`], [`Breach`] |
 //! | know what was to be found | [`Observer::expected`], [`Expected`] |
+//! | put proxies between a client and the web | [`ExitNet`] |
 //! | have servers that misbehave | module `hostile`, of the feature of that name |
 
 mod answer;
@@ -55,6 +56,7 @@ mod body;
 mod coding;
 mod demo;
 mod dice;
+mod exits;
 mod expected;
 mod generated;
 #[cfg(feature = "hostile")]
@@ -77,6 +79,7 @@ mod web;
 pub use answer::{Answer, Target};
 pub use audit::{Audit, Auditor, Breach, DelayClock, MAX_VIOLATIONS, NoRobots, Oddity, OriginAudit, Since, Violation};
 pub use coding::Coding;
+pub use exits::{Asked, ExitFault, ExitNet};
 pub use expected::{Expected, MAX_EXPECTED_URLS};
 pub use generated::Generated;
 pub use layout::{MAX_SITES, WebError};

@@ -17,12 +17,24 @@ enum Install {
     Python(&'static [&'static str]),
 }
 
-const PEERS: [Peer; 6] = [
+const PEERS: [Peer; 8] = [
     Peer {
         name: "nginx",
         proves: "real server and log",
         here: || step::answers("nginx", "-v"),
         install: Install::Debian(&["nginx-light"]),
+    },
+    Peer {
+        name: "squid",
+        proves: "real HTTP proxy, with login",
+        here: || std::path::Path::new("/usr/lib/squid/basic_ncsa_auth").is_file(),
+        install: Install::Debian(&["squid"]),
+    },
+    Peer {
+        name: "microsocks",
+        proves: "real SOCKS5 proxy, with login",
+        here: || std::path::Path::new("/usr/bin/microsocks").is_file(),
+        install: Install::Debian(&["microsocks"]),
     },
     Peer {
         name: "python3-doc",

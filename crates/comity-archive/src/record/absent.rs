@@ -27,6 +27,10 @@ pub(crate) enum Why {
     NoVia,
     /// Behind a proxy the peer is not seen.
     NotSeen,
+    /// It left from here, through no proxy.
+    Direct,
+    /// An exit at somebody's home is not named.
+    Residential,
     /// Plain HTTP.
     NoTls,
     /// The body is whole.
@@ -60,6 +64,8 @@ impl Why {
             Self::NoFault => "no_fault",
             Self::NoVia => "no_via",
             Self::NotSeen => "not_seen",
+            Self::Direct => "direct",
+            Self::Residential => "residential",
             Self::NoTls => "no_tls",
             Self::Whole => "whole",
             Self::NoWarc => "no_warc",

@@ -298,7 +298,7 @@ pub struct TimeRecord {
 /// From where to where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VantageRecord {
-    /// `direct`, or the exit country as claimed.
+    /// `direct`, the exit country as claimed, or `exit` where none is.
     pub exit: Option<String>,
     /// `http/1.0`, `http/1.1` or `h2`.
     pub protocol: Option<String>,
@@ -306,6 +306,23 @@ pub struct VantageRecord {
     pub server_ip: Option<String>,
     /// What the TLS handshake showed.
     pub tls: Option<TlsRecord>,
+    /// The proxy that it left through.
+    pub via: Option<ViaRecord>,
+}
+
+/// The proxy that an exchange left through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViaRecord {
+    /// Its autonomous system, as claimed.
+    pub asn: Option<u32>,
+    /// `tunnel` or `forward`.
+    pub form: String,
+    /// Who looked the site's name up: `here` or `exit`.
+    pub names: String,
+    /// Name of its pool.
+    pub pool: Option<String>,
+    /// Scheme, host and port; never of an exit at somebody's home.
+    pub proxy: Option<String>,
 }
 
 /// What a TLS handshake showed.

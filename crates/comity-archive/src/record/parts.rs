@@ -1,8 +1,12 @@
-use comity_policy::{Capture, WallTime};
+use std::sync::Arc;
+
+use comity_policy::{Capture, Vantage, WallTime};
 
 use super::absent::{Absent, Why};
 use super::build::Http;
-use super::{AgentRecord, Discovery, RawText, RequestRecord, ResponseRecord, TimeRecord, TlsRecord, VantageRecord};
+use super::{
+    AgentRecord, Discovery, RawText, RequestRecord, ResponseRecord, TimeRecord, TlsRecord, VantageRecord, ViaRecord,
+};
 use crate::warc::http_head::{self, StoredHead, WITHHELD};
 use crate::{Context, CrawlFacts};
 
@@ -96,6 +100,7 @@ pub(super) fn vantage(capture: &Capture, absent: &mut Absent) -> VantageRecord {
         protocol: Some(capture.protocol.as_str().to_owned()),
         server_ip: absent.note("vantage.server_ip", capture.peer.map(|ip| ip.to_canonical().to_string()), Why::NotSeen),
         tls: absent.note("vantage.tls", tls, Why::NoTls),
+        via: via(capture, absent),
     }
 }
 
@@ -105,7 +110,24 @@ pub(super) fn no_vantage(absent: &mut Absent) -> VantageRecord {
         protocol: absent.note("vantage.protocol", None, Why::NotSent),
         server_ip: absent.note("vantage.server_ip", None, Why::NotSent),
         tls: absent.note("vantage.tls", None, Why::NotSent),
+        via: absent.note("vantage.via", None, Why::NotSent),
     }
+}
+
+/// Exits of residential pools come without their address: it is not noted as a null that could be filled.
+fn via(capture: &Capture, absent: &mut Absent) -> Option<ViaRecord> {
+    let Some(via) = capture.via.as_deref() else {
+        let why = if capture.vantage == Vantage::Direct { Why::Direct } else { Why::NotSent };
+        return absent.note("vantage.via", None, why);
+    };
+    let own = |text: &Arc<str>| text.to_string();
+    Some(ViaRecord {
+        asn: absent.note("vantage.via.asn", via.asn, Why::NotConfigured),
+        form: via.form.as_str().to_owned(),
+        names: via.names.as_str().to_owned(),
+        pool: absent.note("vantage.via.pool", via.pool.as_ref().map(own), Why::NotConfigured),
+        proxy: absent.note("vantage.via.proxy", via.exit.as_ref().map(own), Why::Residential),
+    })
 }
 
 /// At most [`MAX_TEXT`] bytes, cut between characters.

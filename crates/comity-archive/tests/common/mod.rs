@@ -102,6 +102,7 @@ pub(crate) fn capture(target: &str, head: &[u8], body: &[u8]) -> Capture {
         started: WallTime::from_unix_millis(START + 1000),
         peer: Some("192.0.2.7".parse().unwrap()),
         vantage: Vantage::Direct,
+        via: None,
         protocol: Protocol::Http11,
         tls: Some(TlsFacts {
             version: "tls/1.3",

@@ -7,6 +7,7 @@
 
 mod identity;
 mod nginx;
+mod proxies;
 mod tls;
 mod tree;
 mod warc;

@@ -13,7 +13,7 @@ use comity_fetch::{
 };
 use comity_policy::{
     Clock, Instant, Judgement, OptOuts, Outcome, Pacer, Permit, Politeness, Reason, RobotsChain, RobotsEvent,
-    RobotsLife, SeededRandom, Terms, WallTime, judge,
+    RobotsLife, SeededRandom, Terms, Vantage, WallTime, judge,
 };
 use comity_url::{CrawlUrl, Origin};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -270,6 +270,11 @@ impl Rig {
     }
 
     pub async fn permit_at(&self, url: &CrawlUrl, candidates: Vec<SocketAddr>) -> Permit {
+        self.permit_from(url, candidates, self.fetcher.vantage(url.origin())).await
+    }
+
+    /// The same by rules that were read from elsewhere.
+    pub async fn permit_from(&self, url: &CrawlUrl, candidates: Vec<SocketAddr>, vantage: Vantage) -> Permit {
         let slot = loop {
             match self.pacer.try_slot(url.origin(), candidates.clone(), self.now()) {
                 Ok(slot) => break slot,
@@ -279,7 +284,7 @@ impl Rig {
         let mut life = life(url.origin());
         life.apply(RobotsEvent::Absent { status: 404, max_age: None }, self.clock.wall(), &SeededRandom::new(1));
         match judge(url, &life, &Terms::default(), OptOuts::nobody(), self.clock.wall()) {
-            Judgement::Allow(allowance) => Permit::new(allowance, slot).unwrap(),
+            Judgement::Allow(allowance) => Permit::new(allowance.seen_from(vantage), slot).unwrap(),
             other => panic!("{url}: {other:?}"),
         }
     }
@@ -289,7 +294,7 @@ impl Rig {
         let candidates = self.fetcher.candidates(&origin).await.unwrap();
         let slot = self.pacer.try_slot(&origin, candidates, self.now()).unwrap();
         #[expect(clippy::disallowed_methods, reason = "the test plays the gate")]
-        let chain = RobotsChain::new(&origin);
+        let chain = RobotsChain::new(&origin).seen_from(self.fetcher.vantage(&origin));
         Permit::for_robots(&chain, slot).unwrap()
     }
 

@@ -40,7 +40,7 @@ impl CheckedNames {
             detail: format!("{host:?}: {cause}"),
         };
         let origin = Origin::parse(&format!("http://{host}")).map_err(|error| no_name(&error))?;
-        let found = self.gate.addresses(&origin).await?;
+        let found = self.gate.addresses(&origin, self.gate.vantage(&origin)).await?;
         Ok(found.into_iter().map(|address| SocketAddr::new(address.ip(), 0)).collect())
     }
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ByteSize, ConfigError, OptoutSection, OverrideSection, Span};
+use super::{ByteSize, ConfigError, OptoutSection, OverrideSection, ProxySection, Span};
 
 /// A configuration as typed: every key optional, unknown keys refused. Later layers win over earlier ones with
 /// [`ConfigFile::overlay`]: the user's file, the crawl's file, the flags.
@@ -172,6 +172,14 @@ section! {
         spool_max: ByteSize,
         /// `auto` (default): HTTP/2 where a site speaks it over TLS; `1.1`: HTTP/1.1 alone.
         http: String,
+        /// Proxies that everything leaves through, as URLs: `[[fetch.proxy]]` in short; default none.
+        proxies: Vec<String>,
+        /// Proxies that everything leaves through, in full; default none.
+        proxy: Vec<ProxySection>,
+        /// Only the proxies of this country, two letters; default all.
+        proxy_country: String,
+        /// Only the proxies of this pool; default all.
+        proxy_pool: String,
     }
 }
 
@@ -278,6 +286,7 @@ impl ConfigFile {
         let folder = file.parent().unwrap_or(file);
         read.agent.anchor(folder);
         read.optout.anchor(folder);
+        read.fetch.anchor(folder);
         Ok(read)
     }
 

@@ -6,7 +6,7 @@ use comity_gate::{GateConfig, StateDir, StateError};
 use comity_policy::WallTime;
 
 use super::resolve::{fetch, networks, politeness, rate, refuse_public, robots};
-use super::{ConfigError, ConfigFile, agent, exceptions};
+use super::{ConfigError, ConfigFile, agent, exceptions, proxies};
 
 /// What crawler and gateway read alike: the sections `[agent]`, `[politeness]`, `[robots]`, `[[override]]`, `[optout]`,
 /// `[fetch]` and `[state]`, resolved.
@@ -37,6 +37,7 @@ impl GateSettings {
         // Files named by the builder or by flags belong to the folder the process works in.
         file.agent.anchor(Path::new(""));
         file.optout.anchor(Path::new(""));
+        file.fetch.anchor(Path::new(""));
         let identity = agent::identity(file)?;
         let purposes: Vec<&str> = identity.purposes().iter().map(|purpose| purpose.as_str()).collect();
         let mut notes = vec![format!("declared purposes: {}", purposes.join(", "))];
@@ -46,6 +47,7 @@ impl GateSettings {
         if let Some(signer) = &fetch.signer {
             notes.push(format!("signed over https: {}, key {}", signer.agent().url(), signer.key().thumbprint()));
         }
+        notes.extend(proxies::note(&fetch.proxies));
         let politeness = politeness(file, own_networks, &mut notes)?;
         let optouts = exceptions::optouts(&file.optout)?;
         notes.extend(optouts.notes());

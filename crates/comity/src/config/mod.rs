@@ -6,6 +6,7 @@ mod error;
 mod exceptions;
 mod file;
 mod gate;
+mod proxies;
 mod resolve;
 mod units;
 
@@ -17,5 +18,6 @@ pub use file::{
     GatewaySection, PolitenessSection, RobotsSection,
 };
 pub use gate::GateSettings;
+pub use proxies::ProxySection;
 pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, Revisit, WarcSettings};
 pub use units::{ByteSize, Span};

@@ -11,7 +11,7 @@ use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, O
 use comity_robots::Dialect;
 use comity_url::{CrawlUrl, Scope, ScopeKind, UrlPattern};
 
-use super::{ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, Span, agent};
+use super::{ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, Span, agent, proxies};
 
 /// A configuration that was checked as a whole: what the engine runs on.
 #[derive(Clone, Debug)]
@@ -280,6 +280,7 @@ pub(super) fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -
     config.from = identity.from().map(ToOwned::to_owned);
     config.signer = agent::signer(&file.agent)?;
     config.allow_addresses = own;
+    config.proxies = proxies::proxies(&file.fetch)?;
     config.resolve = resolve_map(file.fetch.resolve.as_ref())?;
     if let Some(size) = file.fetch.max_body {
         config.limits.max_body = size.0;

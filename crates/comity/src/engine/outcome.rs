@@ -46,6 +46,8 @@ fn failed(reason: Reason, sent: bool, attempt: u32) -> Next {
         Reason::PermitStale | Reason::RateAddress | Reason::ConcAddress | Reason::RateVisitTime if !sent => {
             Next::NotSent(reason)
         }
+        // The exit failed and the site was not asked: another one serves, or all wait.
+        reason if reason.is_proxy_down() && !sent => Next::NotSent(reason),
         Reason::FetchHeaders | Reason::FetchProtocol | Reason::FetchTls => Next::GiveUp(reason),
         _ if attempt < RETRIES => Next::Retry(reason),
         _ => Next::GiveUp(reason),

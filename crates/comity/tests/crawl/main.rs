@@ -9,6 +9,7 @@ mod hops;
 mod hours;
 mod pacing;
 mod pauses;
+mod proxies;
 mod reports;
 mod robots;
 mod seeds;
