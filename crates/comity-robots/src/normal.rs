@@ -115,9 +115,20 @@ impl<'t> Target<'t> {
 
     /// How many bytes from a place on are those of a text from a place on, at most `most`. The text holds no NUL, and eight bytes
     /// can be read wherever it has one of those.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn alike(&self, at: usize, (text, text_at): (&[u8], usize), most: usize) -> usize {
-        let mut done = 0;
+        let difference = whole_word(text, text_at) ^ self.word(at);
+        if difference != 0 || most <= 8 {
+            most.min(difference.trailing_zeros() as usize / 8)
+        } else {
+            self.alike_further(at, (text, text_at), most)
+        }
+    }
+
+    /// The same when eight bytes are alike.
+    #[inline(never)]
+    fn alike_further(&self, at: usize, (text, text_at): (&[u8], usize), most: usize) -> usize {
+        let mut done = 8;
         loop {
             let difference = whole_word(text, text_at + done) ^ self.word(at + done);
             if difference != 0 || done + 8 >= most {

@@ -223,7 +223,8 @@ impl<'a> Search<'a> {
             rest = varint::take(&mut left)? as usize;
             text = end - left.len();
         }
-        let literal = from + self.target.alike(from, (records, text), rest);
+        // Of most the literal is `/`, which every target starts with.
+        let literal = from + if rest == 0 { 0 } else { self.target.alike(from, (records, text), rest) };
         if literal == from + rest {
             let tail = records.get(text + rest..end)?;
             let anchored = flags & ANCHORED != 0;
