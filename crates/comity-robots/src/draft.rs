@@ -1,6 +1,7 @@
 //! Rules on their way into a table.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::bytes::find;
 use crate::order::Item;
@@ -13,10 +14,6 @@ pub(crate) struct Drafts<'a> {
     text: &'a [u8],
     own: Vec<u8>,
     list: Vec<Draft>,
-    /// The same, as they are sorted.
-    items: Vec<Item>,
-    /// [`Draft::room`] of all.
-    room: usize,
 }
 
 /// A rule.
@@ -24,13 +21,12 @@ pub(crate) struct Drafts<'a> {
 pub(crate) struct Draft {
     /// Where its pattern starts, in the form in which it is compared.
     at: u32,
-    raw_at: u32,
     pub(crate) line: u32,
     /// Length of the pattern, the final `$` counted.
-    length: u16,
+    pub(crate) length: u16,
     /// Length of all before its first star and a final `$`.
-    literal: u16,
-    /// Length of the pattern as written, when that differs; else zero.
+    pub(crate) literal: u16,
+    /// Length of the pattern as written, when that differs, which then stands behind the other; else zero.
     raw_length: u16,
     /// Those of a record, but for the width of the line; and [`OWN`].
     flags: u8,
@@ -42,7 +38,7 @@ const OWN: u8 = LINE_WIDTH;
 /// A rule, but for its pattern.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written<'a> {
-    /// The pattern as written, a part of the text, when it differs.
+    /// The pattern as written, when it differs.
     pub(crate) raw: Option<&'a [u8]>,
     pub(crate) line: u32,
     pub(crate) kind: RuleKind,
@@ -51,7 +47,7 @@ pub(crate) struct Written<'a> {
 
 impl Draft {
     /// A rule that matches nothing.
-    pub(crate) const NONE: Self = Self { at: 0, raw_at: 0, line: 0, length: 0, literal: 0, raw_length: 0, flags: 0 };
+    pub(crate) const NONE: Self = Self { at: 0, line: 0, length: 0, literal: 0, raw_length: 0, flags: 0 };
 
     /// Those of a record, but for the width of the line.
     pub(crate) fn flags(&self) -> u8 {
@@ -75,7 +71,7 @@ impl Draft {
 
     /// Room that a record takes at most; the same for a rule that comes out of a table. Flags, line; sign and length of the
     /// literal of a star rule; length of what was written.
-    fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         let star = if self.flags & STAR == 0 { 0 } else { 4 };
         let raw = if self.flags & RAW == 0 { 0 } else { 3 };
         5 + star + raw + usize::from(self.length) + usize::from(self.raw_length)
@@ -83,43 +79,43 @@ impl Draft {
 }
 
 impl<'a> Drafts<'a> {
-    pub(crate) fn new(text: &'a [u8], count: usize) -> Self {
-        Self { text, own: Vec::new(), list: Vec::with_capacity(count), items: Vec::with_capacity(count), room: 0 }
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        Self { text, own: Vec::new(), list: Vec::new() }
+    }
+
+    /// So many rules will come, roughly.
+    pub(crate) fn expect(&mut self, count: usize) {
+        self.list.reserve(count);
     }
 
     pub(crate) fn list(&self) -> &[Draft] {
         &self.list
     }
 
-    /// Room that the records of all rules take at most.
-    pub(crate) fn room(&self) -> usize {
-        self.room
-    }
-
     pub(crate) fn get(&self, rule: usize) -> &Draft {
         self.list.get(rule).unwrap_or(&Draft::NONE)
     }
 
-    /// All rules, to be sorted, once.
-    pub(crate) fn take_items(&mut self) -> Vec<Item> {
-        core::mem::take(&mut self.items)
+    /// All rules, to be sorted.
+    pub(crate) fn items(&self) -> Vec<Item> {
+        self.list.iter().enumerate().map(|(at, draft)| Item::of(self.text_of(draft), draft, at)).collect()
     }
 
-    /// The room of a rule is not needed: it repeats another.
-    pub(crate) fn drop_room(&mut self, rule: usize) {
-        self.room -= self.get(rule).room();
-    }
-
-    /// Adds a rule whose pattern stands in the text from `at` on, as it is compared; `star` is the place of its first star in it,
-    /// or its length.
+    /// Adds a rule whose pattern stands in the text, as it is compared; `star` is the place of its first star, or its end.
     #[inline]
-    pub(crate) fn push(&mut self, (at, pattern, star): (u32, &[u8], u16), (line, kind): (u32, RuleKind)) {
-        let anchored = pattern.last() == Some(&b'$');
-        // A line has fewer bytes than 16 bits can count.
-        let length = u16::try_from(pattern.len()).unwrap_or(u16::MAX);
-        let literal = star.min(length - u16::from(anchored));
-        let flags = flags(kind, RuleVia::Pattern, anchored, star < length);
-        self.add(Draft { at, raw_at: 0, line, length, literal, raw_length: 0, flags });
+    pub(crate) fn push(&mut self, pattern: Range<usize>, star: usize, (line, kind): (u32, RuleKind)) {
+        let anchored = pattern.end.checked_sub(1).and_then(|last| self.text.get(last)) == Some(&b'$');
+        let has_star = star < pattern.end;
+        let literal = star.min(pattern.end - usize::from(anchored)) - pattern.start;
+        // A line has fewer bytes than 16 bits can count, a text fewer than 32.
+        self.list.push(Draft {
+            at: pattern.start as u32,
+            line,
+            length: (pattern.end - pattern.start) as u16,
+            literal: literal as u16,
+            raw_length: 0,
+            flags: flags(kind, RuleVia::Pattern, anchored, has_star),
+        });
     }
 
     /// Adds a rule whose pattern, given in parts, is in no text yet. `None`, and nothing is added, when it is longer than a line
@@ -129,19 +125,12 @@ impl<'a> Drafts<'a> {
         pattern.iter().for_each(|part| self.own.extend_from_slice(part));
         let draft = self.draft(at, written);
         if let Some(draft) = draft {
-            self.add(draft);
+            self.own.extend_from_slice(written.raw.unwrap_or_default());
+            self.list.push(draft);
         } else {
             self.own.truncate(at);
         }
         draft.map(drop)
-    }
-
-    #[inline]
-    fn add(&mut self, draft: Draft) {
-        self.room += draft.room();
-        let item = Item::of(self.text_of(&draft), &draft, self.list.len());
-        self.items.push(item);
-        self.list.push(draft);
     }
 
     fn draft(&self, at: usize, written: Written<'_>) -> Option<Draft> {
@@ -154,7 +143,6 @@ impl<'a> Drafts<'a> {
         let raw_flag = if raw.is_empty() { 0 } else { RAW };
         Some(Draft {
             at: u32::try_from(at).ok()?,
-            raw_at: place(self.text, raw),
             line: written.line,
             length,
             literal,
@@ -166,15 +154,17 @@ impl<'a> Drafts<'a> {
     /// Keeps the rules of some lines, to be sorted anew.
     pub(crate) fn retain(&mut self, keep: impl Fn(u32) -> bool) {
         self.list.retain(|draft| keep(draft.line));
-        self.room = self.list.iter().map(Draft::room).sum();
-        let items = self.list.iter().enumerate().map(|(at, draft)| Item::of(self.text_of(draft), draft, at));
-        self.items = items.collect();
     }
 
     /// The text that holds the pattern of a rule.
     #[inline]
     pub(crate) fn text_of(&self, draft: &Draft) -> &[u8] {
         if draft.flags & OWN == 0 { self.text } else { &self.own }
+    }
+
+    /// All before the first star of a pattern and a final `$`.
+    pub(crate) fn literal(&self, draft: &Draft) -> &[u8] {
+        self.text_of(draft).get(draft.place()..draft.place() + draft.literal()).unwrap_or_default()
     }
 
     /// A pattern as it is compared.
@@ -184,8 +174,8 @@ impl<'a> Drafts<'a> {
 
     /// A pattern as written, when that differs; else nothing.
     pub(crate) fn raw(&self, draft: &Draft) -> &[u8] {
-        let at = draft.raw_at as usize;
-        self.text.get(at..at + usize::from(draft.raw_length)).unwrap_or_default()
+        let at = draft.place() + draft.len();
+        self.own.get(at..at + usize::from(draft.raw_length)).unwrap_or_default()
     }
 }
 

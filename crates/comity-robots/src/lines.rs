@@ -79,14 +79,29 @@ pub(crate) struct EasyValue {
     pub(crate) plain: bool,
 }
 
+/// Bytes behind a `:` in which most values end: a space, and four words.
+pub(crate) const EASY: usize = 1 + 32;
+
 impl EasyValue {
-    /// Reads on from behind the `:`, sixteen bytes at a time. `None` for a value that is not easy; nothing is said about it, nor
+    /// Reads the value behind a `:`, from the bytes that follow it in the text; behind the end of the text stand line ends. `None`
+    /// for a value that is not easy; nothing is said about it.
+    #[inline(always)]
+    pub(crate) fn read(text: &[u8], colon: usize, behind: &[u8; EASY]) -> Option<Self> {
+        let start = colon + usize::from(behind[0] == b' ');
+        let window: &[u8; EASY - 1] = if start == colon { behind.first_chunk()? } else { behind.last_chunk()? };
+        let length = first_mark(window);
+        if matches!(window.get(length), Some(b'\n' | b'\r')) {
+            let end = start + length;
+            return Some(Self { start, end, star: end, plain: true });
+        }
+        Self::read_on(text, start, start + length)
+    }
+
+    /// Reads on, with nothing before `at` that ends, cuts or alters the value, sixteen bytes at a time. `None` for a value that is not easy; nothing is said about it, nor
     /// about one in the last bytes of a text.
-    #[inline]
-    pub(crate) fn read(text: &[u8], colon: usize) -> Option<Self> {
-        let start = colon + usize::from(text.get(colon) == Some(&b' '));
+    #[inline(never)]
+    fn read_on(text: &[u8], start: usize, mut at: usize) -> Option<Self> {
         let (mut star, mut plain) = (None, true);
-        let mut at = start;
         loop {
             let both = u128::from_le_bytes(*chunk(text, at)?);
             let (word, next) = (both as u64, (both >> 64) as u64);
@@ -112,6 +127,20 @@ impl EasyValue {
         }
         Some(Self { start, end: at, star: star.unwrap_or(at), plain })
     }
+}
+
+/// The place of the first byte that ends, cuts or alters a value, or may do so; the length, if there is none.
+#[inline(always)]
+fn first_mark(window: &[u8; EASY - 1]) -> usize {
+    let mut place = window.len();
+    for (at, word) in window.as_chunks::<8>().0.iter().enumerate().rev() {
+        let word = u64::from_le_bytes(*word);
+        let marks = below_plus(word) | non_ascii(word);
+        if marks != 0 {
+            place = 8 * at + marks.trailing_zeros() as usize / 8;
+        }
+    }
+    place
 }
 
 /// A line, or the rest of one, without a comment and what follows a NUL byte (Google's parser).

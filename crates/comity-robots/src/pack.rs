@@ -4,38 +4,51 @@ use alloc::vec;
 
 use crate::bytes::chunk;
 use crate::draft::{Draft, Drafts};
-use crate::order;
+use crate::order::{self, COMPARED, Item};
 use crate::sieve::{self, PAIR};
-use crate::table::{ANCHORED, Head, LINE_WIDTH, PADDING, RAW, STAR, Table};
+use crate::table::{ANCHORED, Head, LINE_WIDTH, MAX_SHARED, PADDING, RAW, STAR, Table};
 
 impl Table {
     /// Sorts rules into a table and drops repeated ones; of those the first line stays.
-    pub(crate) fn pack(drafts: &mut Drafts<'_>) -> Self {
+    pub(crate) fn pack(drafts: &Drafts<'_>) -> Self {
         let order = order::sort(drafts);
         let count = order.len();
-        if count == 0 {
-            return Self::default();
-        }
+        let Some(first) = order.first() else { return Self::default() };
         // Known before a record is written, and from the rules alone, so that equal rules make equal tables.
-        let room = drafts.room();
+        let room = order.iter().map(|item| drafts.get(item.rule()).room()).sum::<usize>();
         let wide = room > usize::from(u16::MAX);
-        let width = if wide { 4 } else { 2 };
-        let before = 2 * count + width * (count + 1);
-        let mut bytes = vec![0; before + room + PADDING.max(COPY)];
-        let (heads, rest) = bytes.split_at_mut(2 * count);
-        let (starts, records) = rest.split_at_mut(before - 2 * count);
-        let mut packer = Packer { drafts, records, end: 0, before: 0 };
-        let mut starts = starts.chunks_exact_mut(width);
-        for ((item, head), start) in order.into_iter().zip(heads.as_chunks_mut().0).zip(&mut starts) {
-            write(start, packer.end);
-            *head = packer.add(drafts.get(item.rule()), item.shared()).to_bytes();
-        }
-        starts.for_each(|start| write(start, packer.end));
-        let end = packer.finish();
-        bytes.truncate(before + end);
+        let most = 2 * count + if wide { 4 } else { 2 } * (count + 1) + room + PADDING.max(WINDOW);
+        // Most tables are small: so they are allocated once, as large as they are.
+        let bytes = if let Some(small) = [0; SMALL].get_mut(..most) {
+            let length = write(drafts, &order, *first, wide, small);
+            small.get(..length).unwrap_or_default().into()
+        } else {
+            let mut bytes = vec![0; most];
+            let length = write(drafts, &order, *first, wide, &mut bytes);
+            bytes.truncate(length);
+            bytes.into_boxed_slice()
+        };
         // Fewer rules than bytes in a file, or, of a stored set, in what was stored.
-        Self { count: u32::try_from(count).unwrap_or(u32::MAX), wide, bytes: bytes.into_boxed_slice() }
+        Self { count: u32::try_from(count).unwrap_or(u32::MAX), wide, bytes }
     }
+}
+
+/// Bytes of a small table.
+const SMALL: usize = 1024;
+
+/// Writes the bytes of a table into room for them; returns how many they are.
+fn write(drafts: &Drafts<'_>, order: &[Item], first: Item, wide: bool, bytes: &mut [u8]) -> usize {
+    let (heads, rest) = bytes.split_at_mut(2 * order.len());
+    let (starts, records) = rest.split_at_mut(if wide { 4 } else { 2 } * (order.len() + 1));
+    let before = heads.len() + starts.len();
+    let mut packer = Packer { drafts, records, end: 0 };
+    let heads = heads.as_chunks_mut().0;
+    if wide {
+        packer.rules(order, first, heads, starts.as_chunks_mut::<4>().0);
+    } else {
+        packer.rules(order, first, heads, starts.as_chunks_mut::<2>().0);
+    }
+    before + packer.finish()
 }
 
 struct Packer<'p> {
@@ -43,29 +56,88 @@ struct Packer<'p> {
     records: &'p mut [u8],
     /// Where the next record starts.
     end: usize,
-    /// Length of the literal of the rule before.
-    before: usize,
+}
+
+/// How many bytes the literals of two neighbours start with alike, as far as a table can tell.
+#[inline]
+fn shared(drafts: &Drafts<'_>, (one, a): (Item, &Draft), (other, b): (Item, &Draft)) -> usize {
+    let most = a.literal().min(b.literal()).min(MAX_SHARED);
+    let alike = one.alike(other);
+    if alike < COMPARED || most <= COMPARED {
+        most.min(alike)
+    } else {
+        shared_further(drafts.literal(a), drafts.literal(b)).min(most)
+    }
+}
+
+#[inline(never)]
+fn shared_further(a: &[u8], b: &[u8]) -> usize {
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    let words = 8 * words.take_while(|(a, b)| a == b).count();
+    let rest = a.iter().zip(b).skip(words);
+    words + rest.take_while(|(a, b)| a == b).count()
 }
 
 impl Packer<'_> {
-    #[inline]
+    /// Writes all rules, their heads, and where they start in `WIDTH` bytes each.
+    fn rules<const WIDTH: usize>(
+        &mut self,
+        order: &[Item],
+        first: Item,
+        heads: &mut [[u8; 2]],
+        starts: &mut [[u8; WIDTH]],
+    ) {
+        let mut last = (first, &Draft::NONE);
+        let mut starts = starts.iter_mut();
+        for ((item, head), start) in order.iter().zip(heads).zip(&mut starts) {
+            write_start(start, self.end);
+            let rule = (*item, self.drafts.get(item.rule()));
+            let shared = shared(self.drafts, last, rule);
+            *head = self.add(rule.1, shared).to_bytes();
+            last = rule;
+        }
+        starts.for_each(|start| write_start(start, self.end));
+    }
+
+    #[inline(always)]
     fn add(&mut self, rule: &Draft, shared: usize) -> Head {
         let (text, at) = (self.drafts.text_of(rule), rule.place());
         let literal = rule.literal();
-        // The order looks behind the slash, which the empty literal has not.
-        let shared = shared.min(self.before);
-        self.before = literal;
         let first = if shared < literal { text.get(at + shared).copied() } else { None };
-        let rest = (shared + 1).min(literal);
-        let mut head = Head { shared, first: first.unwrap_or(Head::BARE) };
+        let own = usize::from(first.is_some());
+        let head = Head { shared, first: first.unwrap_or(Head::BARE) };
+        let rest = literal - (shared + own).min(literal);
+        let from = at + shared + own;
         // Nearly always one or two.
         let width = 3.min((31 - (rule.line | 1).leading_zeros()) / 8) as u8;
         let flags = rule.flags();
+        if flags & (STAR | RAW) == 0
+            && rest <= COPY
+            && let Some(window) = window(self.records, self.end)
+            && let Some(copied) = chunk::<COPY>(text, from)
+        {
+            let ([to, window @ ..], end) = (window, rest + 4);
+            *to = flags | (width * LINE_WIDTH);
+            if let Some(to) = window.first_chunk_mut() {
+                *to = *copied;
+            }
+            if let Some(to) = window.get_mut(rest..end) {
+                to.copy_from_slice(&rule.line.to_le_bytes());
+            }
+            self.end += 2 + rest + usize::from(width);
+            return head;
+        }
+        self.add_slowly(rule, head, (from, rest), width)
+    }
+
+    #[inline(never)]
+    fn add_slowly(&mut self, rule: &Draft, mut head: Head, (from, rest): (usize, usize), width: u8) -> Head {
+        let flags = rule.flags();
         self.byte(flags | (width * LINE_WIDTH));
         if flags & (STAR | RAW) == 0 {
-            self.copy(text, at + rest, literal - rest);
+            self.copy(self.drafts.text_of(rule), from, rest);
         } else {
-            self.add_long(rule, &mut head, rest);
+            self.add_long(rule, &mut head, rule.literal() - rest);
         }
         if let Some(to) = self.records.get_mut(self.end..self.end + 4) {
             to.copy_from_slice(&rule.line.to_le_bytes());
@@ -75,7 +147,7 @@ impl Packer<'_> {
     }
 
     /// The text of a star rule, or of one that was written otherwise.
-    #[inline(never)]
+    #[inline]
     fn add_long(&mut self, rule: &Draft, head: &mut Head, rest: usize) {
         let (text, at, flags) = (self.drafts.text_of(rule), rule.place(), rule.flags());
         let end = rule.len() - usize::from(flags & ANCHORED != 0);
@@ -145,10 +217,19 @@ impl Packer<'_> {
 }
 
 /// Writes where a record starts: within what a file makes of itself, or what was stored.
-#[inline]
-fn write(start: &mut [u8], place: usize) {
+#[inline(always)]
+fn write_start<const WIDTH: usize>(start: &mut [u8; WIDTH], place: usize) {
     start.iter_mut().zip((place as u32).to_le_bytes()).for_each(|(to, byte)| *to = byte);
+}
+
+/// Room for a short record at a place.
+#[inline(always)]
+fn window(records: &mut [u8], at: usize) -> Option<&mut [u8; WINDOW]> {
+    records.get_mut(at..)?.first_chunk_mut()
 }
 
 /// Bytes that are copied at a time.
 const COPY: usize = 16;
+
+/// A flag, as many bytes as are copied at a time, and a line.
+const WINDOW: usize = 1 + COPY + 4;

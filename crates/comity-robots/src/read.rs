@@ -1,13 +1,12 @@
-//! From text to records, for everybody or for a few names.
+//! From text to records: every line is read once, and handed on.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::bytes::{chunk, is_space, trim_start};
 use crate::draft::place;
-use crate::lines::{EasyValue, MAX_LINE_BYTES, content, end_of_line, key_value, start_of_first, start_of_next};
+use crate::lines::{EASY, EasyValue, MAX_LINE_BYTES, content, end_of_line, key_value, start_of_first, start_of_next};
 use crate::record::{Kind, Record, classify};
-use crate::token::{Named, names};
 use crate::verdict::RuleKind;
 
 /// The recognised lines of a text, in order, and where its groups start.
@@ -21,13 +20,10 @@ pub(crate) struct Records {
 impl Records {
     /// Every recognised line.
     pub(crate) fn read(text: &[u8]) -> Self {
-        Reader::read(text, None)
-    }
-
-    /// What can matter to these tokens: the groups that name one of them, those for `*`, and what stands before the first
-    /// group. Of other groups only the user-agent lines are looked for that end them; so most of a file costs little.
-    pub(crate) fn read_for(text: &[u8], tokens: &[&str]) -> Self {
-        Reader::read(text, Some(tokens))
+        // A line of a rule has about thirty bytes.
+        let mut records = Self { list: Vec::with_capacity(text.len() / 32), groups: Vec::new() };
+        read(text, &mut records);
+        records
     }
 
     pub(crate) fn list(&self) -> &[Record] {
@@ -61,83 +57,155 @@ impl Records {
     }
 }
 
-struct Reader<'a> {
+/// Who is handed the recognised lines of a text, in order.
+///
+/// Rules close a list of user-agent lines, and a user-agent line behind a rule opens a group (RFC 9309 §2.2.1); nothing else
+/// matters.
+pub(crate) trait LineSink {
+    /// Whether sitemaps are of interest.
+    const SITEMAPS: bool;
+
+    /// A user-agent line opens a group; it is handed over next.
+    fn open(&mut self);
+
+    fn agent(&mut self, record: Record);
+
+    /// The list of user-agent lines is complete. Says whether the rest of the group is of interest; if not, none of it comes.
+    fn close(&mut self) -> bool;
+
+    /// A rule, of a group or of none.
+    fn rule(&mut self, kind: RuleKind, record: Record);
+
+    /// The same for a rule whose key starts at a place and whose value is easy.
+    #[inline(always)]
+    fn easy_rule(&mut self, kind: RuleKind, line: u32, key: usize, value: EasyValue) {
+        self.rule(kind, easy_record(Kind::Rule(kind), line, key, value));
+    }
+
+    fn extension(&mut self, record: Record);
+
+    fn sitemap(&mut self, record: Record);
+}
+
+/// A record of a line whose key starts at a place and whose value is easy. A line is shorter than 16 bits can count, a text than
+/// 32.
+fn easy_record(kind: Kind, line: u32, key: usize, value: EasyValue) -> Record {
+    let star = if value.plain { (value.star - value.start) as u16 } else { Record::UNREAD };
+    Record {
+        value: value.start as u32,
+        line,
+        value_len: (value.end - value.start) as u16,
+        value_behind: (value.start - key) as u16,
+        star,
+        kind,
+    }
+}
+
+impl LineSink for Records {
+    const SITEMAPS: bool = true;
+
+    fn open(&mut self) {
+        self.groups.push(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
+    }
+
+    fn agent(&mut self, record: Record) {
+        self.list.push(record);
+    }
+
+    fn close(&mut self) -> bool {
+        true
+    }
+
+    fn rule(&mut self, _: RuleKind, record: Record) {
+        self.list.push(record);
+    }
+
+    fn extension(&mut self, record: Record) {
+        self.list.push(record);
+    }
+
+    fn sitemap(&mut self, record: Record) {
+        self.list.push(record);
+    }
+}
+
+/// Hands over the lines of a text. Of groups that are not of interest only the user-agent lines are looked for that end them; so
+/// they cost little.
+pub(crate) fn read(text: &[u8], lines: &mut impl LineSink) {
+    let mut reader = Reader { text, lines, closed: true, foreign: false };
+    let (mut at, mut number) = (start_of_first(text), 0_u32);
+    while at < text.len() {
+        number = number.saturating_add(1);
+        let end = match chunk(text, at) {
+            Some(window) => reader.line(window, at, number),
+            None => reader.last_line(at, number),
+        };
+        at = start_of_next(text, end);
+    }
+}
+
+/// Bytes from the start of a line on that are looked at together: the longest of the three keys that most lines have, its colon,
+/// and a value of usual length.
+const WINDOW: usize = 11 + EASY;
+
+struct Reader<'a, L> {
     text: &'a [u8],
-    /// Whose groups are wanted; everybody's, if `None`.
-    tokens: Option<&'a [&'a str]>,
-    records: Records,
+    lines: &'a mut L,
     /// Whether the list of user-agent lines is complete: the next one opens a group.
     closed: bool,
-    /// Whether the open group names somebody wanted.
-    wanted: bool,
-    /// Whether this is the rest of a group of nobody wanted.
+    /// Whether this is the rest of a group that is not of interest.
     foreign: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn read(text: &'a [u8], tokens: Option<&'a [&'a str]>) -> Records {
-        // A line of a rule has about thirty bytes.
-        let records = Records { list: Vec::with_capacity(text.len() / 32), groups: Vec::new() };
-        let mut reader = Self { text, tokens, records, closed: true, wanted: tokens.is_none(), foreign: false };
-        let (mut at, mut number) = (start_of_first(text), 0_u32);
-        while let Some(first) = text.get(at) {
-            number = number.saturating_add(1);
-            at = start_of_next(text, reader.line(at, *first, number));
-        }
-        reader.records
-    }
-
-    /// Reads the line that starts at a place; returns where it ends.
-    #[inline]
-    fn line(&mut self, at: usize, first: u8, number: u32) -> usize {
-        let letter = first | 0x20;
+impl<L: LineSink> Reader<'_, L> {
+    /// Reads the line that starts at a place and with a window; returns where it ends.
+    #[inline(always)]
+    fn line(&mut self, window: &[u8; WINDOW], at: usize, number: u32) -> usize {
+        let [first, ..] = *window;
         // The most frequent first.
-        let easy = if letter == b'd' && !self.foreign {
-            self.spelled(Kind::Rule(RuleKind::Disallow), at, 9, number)
+        let end = if !self.foreign && has(window, 0, *b"disallow") && window[8] == b':' {
+            self.spelled(Kind::Rule(RuleKind::Disallow), behind::<9>(window), at, number)
         } else if first == b'\n' || first == b'\r' {
             return at;
-        } else if letter == b'u' {
-            self.spelled(Kind::Agent, at, 11, number)
-        } else if letter == b'a' && !self.foreign {
-            self.spelled(Kind::Rule(RuleKind::Allow), at, 6, number)
-        } else if self.foreign && !is_space(first) {
+        } else if has(window, 0, *b"user-age") && has(window, 3, *b"r-agent:") {
+            self.spelled(Kind::Agent, behind::<11>(window), at, number)
+        } else if !self.foreign && has(window, 0, *b"allo") && has(window, 2, *b"low:") {
+            self.spelled(Kind::Rule(RuleKind::Allow), behind::<6>(window), at, number)
+        } else if !is_space(first) && !self.may_matter(window) {
             return end_of_line(self.text, at);
         } else {
             None
         };
-        easy.unwrap_or_else(|| self.other_line(at, number))
+        end.unwrap_or_else(|| self.other_line(at, number))
     }
 
-    /// Takes a line that starts with the key of its kind, in any case, and a colon, and has an easy value, as most lines are;
-    /// returns where it ends.
+    /// The same near the end of the text.
+    #[inline(never)]
+    fn last_line(&mut self, at: usize, number: u32) -> usize {
+        let mut window = [b'\n'; WINDOW];
+        window.iter_mut().zip(self.text.iter().skip(at)).for_each(|(to, byte)| *to = *byte);
+        self.line(&window, at, number)
+    }
+
+    /// Takes a line that has an easy value behind its key and a colon, as most lines have; returns where it ends.
     #[inline(always)]
-    fn spelled(&mut self, kind: Kind, at: usize, key: usize, number: u32) -> Option<usize> {
-        let is_spelled = match kind {
-            Kind::Agent => starts(self.text, at, *b"user-age") && starts(self.text, at + 3, *b"r-agent:"),
-            Kind::Rule(RuleKind::Disallow) => {
-                starts(self.text, at, *b"disallow") && self.text.get(at + 8) == Some(&b':')
-            }
-            Kind::Rule(RuleKind::Allow) => starts(self.text, at, *b"allo") && starts(self.text, at + 2, *b"low:"),
-            _ => false,
-        };
-        if !is_spelled {
+    fn spelled(&mut self, kind: Kind, (key, behind): (usize, &[u8; EASY]), at: usize, number: u32) -> Option<usize> {
+        let value = EasyValue::read(self.text, at + key, behind)?;
+        let end = value.end;
+        if end - at > MAX_LINE_BYTES {
             return None;
         }
-        let value = EasyValue::read(self.text, at + key).filter(|value| value.end - at <= MAX_LINE_BYTES)?;
-        let text = if kind == Kind::Agent { self.text.get(value.start..value.end)? } else { &[] };
-        if self.admit(kind, text) {
-            // A line is shorter than 16 bits can count, a text than 32.
-            let star = if value.plain { (value.star - value.start) as u16 } else { Record::UNREAD };
-            self.records.list.push(Record {
-                value: value.start as u32,
-                line: number,
-                value_len: (value.end - value.start) as u16,
-                value_behind: (value.start - at) as u16,
-                star,
-                kind,
-            });
+        if let Kind::Rule(kind) = kind {
+            if !self.closed {
+                self.close();
+            }
+            if !self.foreign {
+                self.lines.easy_rule(kind, number, at, value);
+            }
+        } else {
+            self.take(easy_record(kind, number, at, value));
         }
-        Some(value.end)
+        Some(end)
     }
 
     /// A line that needs a search for its key, or trimming.
@@ -145,115 +213,145 @@ impl<'a> Reader<'a> {
     fn other_line(&mut self, at: usize, number: u32) -> usize {
         let end = end_of_line(self.text, at);
         let line = trim_start(self.text.get(at..end.min(at + MAX_LINE_BYTES)).unwrap_or_default());
-        let may_matter = match line.first().map(u8::to_ascii_lowercase) {
-            Some(b'u') => true,
-            // Only for those who ask for all is a sitemap kept.
-            Some(b's') => self.tokens.is_none(),
-            // What any other key starts with.
-            Some(b'd' | b'a' | b'c' | b'r' | b'v' | b'l' | b'h' | b'n') => !self.foreign,
-            _ => false,
-        };
-        if may_matter && let Some(parts) = key_value(content(line)) {
+        if self.may_matter(line)
+            && let Some(parts) = key_value(content(line))
+        {
             for kind in classify(parts.key).into_iter().flatten() {
-                self.take(kind, parts.key, parts.value, number);
+                // A line is at most 16,663 bytes long, a text 512,000.
+                let (key, value) = (place(self.text, parts.key), place(self.text, parts.value));
+                let value_len = u16::try_from(parts.value.len()).unwrap_or(u16::MAX);
+                let value_behind = u16::try_from(value.saturating_sub(key)).unwrap_or(u16::MAX);
+                self.take(Record { value, line: number, value_len, value_behind, star: Record::UNREAD, kind });
             }
         }
         end
     }
 
-    #[inline(never)]
-    fn take(&mut self, kind: Kind, key: &[u8], value: &[u8], line: u32) {
-        if self.admit(kind, value) {
-            // A line is at most 16,663 bytes long, a text 512,000.
-            let (key, start) = (place(self.text, key), place(self.text, value));
-            let value_len = u16::try_from(value.len()).unwrap_or(u16::MAX);
-            let value_behind = u16::try_from(start.saturating_sub(key)).unwrap_or(u16::MAX);
-            let record = Record { value: start, line, value_len, value_behind, star: Record::UNREAD, kind };
-            self.records.list.push(record);
+    /// Whether a line may be of interest, by what every key starts with.
+    #[inline]
+    fn may_matter(&self, line: &[u8]) -> bool {
+        let [first, second, ..] = line else { return false };
+        match [first | 0x20, second | 0x20] {
+            [b'u', b's'] => true,
+            [b's', b'i'] => L::SITEMAPS,
+            [b'd', b'i'] | [b'a', b'l'] => !self.foreign,
+            // The first two letters of all extensions but those.
+            [b'c', b'r' | b'o' | b'l']
+            | [b'r', b'e' | b'o']
+            | [b'v', b'i']
+            | [b'l', b'i' | b'l']
+            | [b'h' | b'n', b'o'] => !self.foreign,
+            _ => false,
         }
     }
 
-    /// Follows the groups: rules close a list of user-agent lines, a user-agent line behind a rule opens a group (RFC 9309
-    /// §2.2.1), nothing else matters. Says whether the record is kept.
-    #[inline(always)]
-    fn admit(&mut self, kind: Kind, value: &[u8]) -> bool {
-        match kind {
-            Kind::Agent => {
-                if self.closed {
-                    self.open();
-                }
-                self.wanted = self.wanted || self.names_wanted(value);
-                true
-            }
-            Kind::Rule(_) => {
-                if !self.closed {
-                    self.close();
-                }
-                self.wanted
-            }
-            // Sitemaps and lines before the first group: of those, a rule set keeps the signals.
-            Kind::Sitemap => self.tokens.is_none(),
-            Kind::Extension(_) => !self.foreign,
-        }
-    }
-
-    #[inline(never)]
-    fn open(&mut self) {
-        self.records.groups.push(u32::try_from(self.records.list.len()).unwrap_or(u32::MAX));
-        (self.closed, self.foreign, self.wanted) = (false, false, self.tokens.is_none());
-    }
-
-    /// The list of user-agent lines is complete; a group of nobody wanted is forgotten.
     #[inline(never)]
     fn close(&mut self) {
         self.closed = true;
-        self.foreign = !self.wanted;
-        if self.foreign
-            && let Some(start) = self.records.groups.pop()
-        {
-            self.records.list.truncate(start as usize);
-        }
+        self.foreign = !self.lines.close();
     }
 
+    /// Hands a record over, when it is of interest.
     #[inline(never)]
-    fn names_wanted(&self, value: &[u8]) -> bool {
-        let named = |tokens: &[&str]| tokens.iter().any(|token| names(value, token.as_bytes()));
-        Named::read(value) == Named::Global || self.tokens.is_none_or(named)
+    fn take(&mut self, record: Record) {
+        match record.kind {
+            Kind::Rule(kind) => {
+                if !self.closed {
+                    self.close();
+                }
+                if !self.foreign {
+                    self.lines.rule(kind, record);
+                }
+            }
+            Kind::Agent => {
+                if self.closed {
+                    (self.closed, self.foreign) = (false, false);
+                    self.lines.open();
+                }
+                self.lines.agent(record);
+            }
+            Kind::Extension(_) if !self.foreign => self.lines.extension(record),
+            Kind::Sitemap if L::SITEMAPS => self.lines.sitemap(record),
+            Kind::Extension(_) | Kind::Sitemap => {}
+        }
     }
 }
 
 /// Whether these bytes stand at a place, letters in any case; `wanted` has them in lower case.
-#[inline]
-fn starts<const N: usize>(text: &[u8], at: usize, wanted: [u8; N]) -> bool {
+#[inline(always)]
+fn has<const N: usize>(window: &[u8; WINDOW], at: usize, wanted: [u8; N]) -> bool {
     let case = wanted.map(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
-    chunk::<N>(text, at).is_some_and(|bytes| number(*bytes) | number(case) == number(wanted))
+    chunk::<N>(window, at).is_some_and(|bytes| number(*bytes) | number(case) == number(wanted))
 }
 
 /// Up to eight bytes as a number.
-#[inline]
+#[inline(always)]
 fn number<const N: usize>(bytes: [u8; N]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// How long a key is with its colon, and what is behind it.
+#[inline(always)]
+fn behind<const KEY: usize>(window: &[u8; WINDOW]) -> (usize, &[u8; EASY]) {
+    const { assert!(KEY + EASY <= WINDOW) };
+    (KEY, chunk(window, KEY).unwrap_or(&[0; EASY]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
+    use crate::lines::Lines;
+    use crate::record::EXTENSIONS;
+    use alloc::format;
+    use alloc::string::String;
 
-    fn kept(text: &str, tokens: &[&str]) -> Vec<(u32, usize)> {
-        let records = Records::read_for(text.as_bytes(), tokens);
-        records.groups().map(|group| (group[0].line, group.len())).collect()
+    type Read<'t> = Vec<(u32, Kind, usize, &'t [u8])>;
+
+    fn quickly(text: &[u8]) -> Read<'_> {
+        let records = Records::read(text);
+        let read = records.list.iter().map(|record| (record.line, record.kind, record.key(), record.value_in(text)));
+        read.collect()
+    }
+
+    /// Line by line, every one the slow way.
+    fn slowly(text: &[u8]) -> Read<'_> {
+        let mut all = Vec::new();
+        for line in Lines::new(text) {
+            let Some(parts) = key_value(content(line.bytes)) else { continue };
+            let kinds = classify(parts.key).into_iter().flatten();
+            all.extend(kinds.map(|kind| (line.number, kind, place(text, parts.key) as usize, parts.value)));
+        }
+        all
     }
 
     #[test]
-    fn groups_of_others_are_left_out() {
-        let text = "license: /l\nuser-agent: a\ncrawl-delay: 1\nuser-agent: b\ndisallow: /1\nhost: x\n\
-                    user-agent: c\nallow: /2\nuser-agent: *\nallow: /3\ncrawl-delay: 2\nuser-agent: d";
-        // The last list is still open.
-        assert_eq!(kept(text, &["b"]), vec![(2, 5), (9, 3), (12, 1)]);
-        assert_eq!(kept(text, &["c"]), vec![(7, 2), (9, 3), (12, 1)]);
-        assert_eq!(kept(text, &["x", "y"]), vec![(9, 3), (12, 1)]);
-        let prelude = Records::read_for(text.as_bytes(), &[]);
-        assert_eq!(prelude.prelude().len(), 1);
+    fn values_of_every_length_with_every_mark_at_every_place() {
+        for key in ["Disallow:", "allow: ", "USER-AGENT:", "user-agent:  ", "disallow :", " Allow:", "crawl-delay: "] {
+            for length in (0..=WINDOW).chain([MAX_LINE_BYTES]) {
+                let step = [1, 5, MAX_LINE_BYTES][usize::from(length > 12) + usize::from(length > WINDOW)];
+                for (mark, at) in
+                    "\n\r %*#$+\t\0~é".chars().flat_map(|mark| (0..=length).step_by(step).map(move |at| (mark, at)))
+                {
+                    let mut value = "v".repeat(length);
+                    value.insert(at, mark);
+                    let line = format!("{key}{value}");
+                    for text in [line.clone(), format!("x\r\n{line}\r\nallow:/{}", "y".repeat(WINDOW))] {
+                        assert!(quickly(text.as_bytes()) == slowly(text.as_bytes()), "{text:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_key_is_passed_over() {
+        let keys = ["user-agent", "useragent", "user agent", "allow", "disallow", "diasllow", "sitemap", "site-map"];
+        for key in keys.into_iter().chain(EXTENSIONS.map(|(key, _)| key)) {
+            let spellings = [key.into(), key.to_uppercase(), format!(" {key}"), format!("\t\u{b}{key} ")];
+            for text in spellings.map(|key: String| format!("{key}: /v\n{key}/w")) {
+                assert!(!quickly(text.as_bytes()).is_empty(), "{text:?}");
+                assert_eq!(quickly(text.as_bytes()), slowly(text.as_bytes()), "{text:?}");
+            }
+        }
     }
 }

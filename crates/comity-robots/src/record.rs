@@ -37,7 +37,7 @@ pub enum ExtensionKind {
 }
 
 /// Keys in lower case, matched whole and without case; the first name of a kind is its label.
-const EXTENSIONS: [(&str, ExtensionKind); 14] = [
+pub(crate) const EXTENSIONS: [(&str, ExtensionKind); 14] = [
     ("crawl-delay", ExtensionKind::CrawlDelay),
     ("request-rate", ExtensionKind::RequestRate),
     ("visit-time", ExtensionKind::VisitTime),

@@ -7,10 +7,9 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::Dialect;
-use crate::compile::compile;
+use crate::compile::read_and_compile;
 use crate::normal::{Target, with_target};
 use crate::pacing::{Pace, RequestRate, VisitTime};
-use crate::read::Records;
 use crate::robots::parsed_part;
 use crate::signal::Signal;
 use crate::table::Table;
@@ -95,8 +94,7 @@ impl RuleSet {
     /// looked for, so it costs a fraction; nothing of the body is copied but the rules.
     #[must_use]
     pub fn parse(body: &[u8], tokens: &[&str], dialect: Dialect) -> Self {
-        let text = parsed_part(body);
-        compile(text, &Records::read_for(text, tokens), tokens, dialect)
+        read_and_compile(parsed_part(body), tokens, dialect)
     }
 
     /// Judges a target: path and query in bytes, as they are sent, starting with `/` (one is put in front of any other

@@ -53,25 +53,29 @@ impl Sieve {
 }
 
 /// The sign of a tail: its rarest pair, or, when it has none, its rarest byte. A tail is part of a normal form: ASCII.
+#[inline]
 pub(crate) fn sign(tail: &[u8]) -> u8 {
     // How common it is, above the sign itself: so there is no branch that could be guessed wrongly.
-    let mut best = u16::from(NEVER.1) << 8 | u16::from(NO_SIGN);
+    let mut best = u16::MAX;
     let mut before = NEVER;
     for byte in tail.iter().copied() {
         let own = commonness(byte);
-        let pair = u16::from(own + before.1) << 8 | u16::from(PAIR | hash(before.0, byte));
-        let alone = u16::from(own + ALONE) << 8 | u16::from(byte);
-        best = best.min(pair).min(alone);
+        best = best.min(u16::from(own + before.1) << 8 | u16::from(PAIR | hash(before.0, byte)));
         before = (byte, own);
     }
-    best as u8
+    if best >> 8 < u16::from(NEVER.1) { best as u8 } else { lone_sign(tail) }
+}
+
+/// The rarest byte.
+#[inline(never)]
+fn lone_sign(tail: &[u8]) -> u8 {
+    let rarest =
+        tail.iter().copied().filter(|byte| commonness(*byte) < NEVER.1).min_by_key(|byte| (commonness(*byte), *byte));
+    rarest.unwrap_or(NO_SIGN)
 }
 
 /// No byte, and more common than any.
 const NEVER: (u8, u8) = (0, 100);
-
-/// Above the commonness of every pair.
-const ALONE: u8 = 20;
 
 /// Seven bits of a pair.
 const fn hash(a: u8, b: u8) -> u8 {

@@ -180,7 +180,8 @@ impl Table {
     /// is longer than any line makes one.
     pub(crate) fn unpack(&self) -> Option<Drafts<'_>> {
         let layout = self.layout();
-        let mut drafts = Drafts::new(layout.records, layout.count);
+        let mut drafts = Drafts::new(layout.records);
+        drafts.expect(layout.count);
         let mut literal = Vec::new();
         for at in 0..layout.count {
             literal.truncate(layout.head(at).shared);
