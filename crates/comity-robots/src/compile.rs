@@ -295,6 +295,7 @@ impl<'a> Collector<'a> {
         }
     }
 
+    #[inline]
     fn rule(&mut self, kind: RuleKind, record: &Record) {
         let start = record.value as usize;
         let value = start..start + usize::from(record.value_len);

@@ -116,6 +116,7 @@ impl LineSink for Records {
         true
     }
 
+    #[inline]
     fn rule(&mut self, _: RuleKind, record: Record) {
         self.list.push(record);
     }
