@@ -154,16 +154,21 @@ impl Fetcher {
     /// Whether a request for `origin` may leave from `vantage` now.
     ///
     /// # Errors
-    /// When an exit there may be tried again ([`Instant::NEVER`]: when the configuration changes): `fetch.proxy.none`.
+    /// `fetch.proxy.none`, and when to look again: as soon as any exit may be tried ([`Instant::NEVER`]: when the configuration
+    /// changes).
     pub fn way_out(&self, origin: &Origin, vantage: Vantage) -> Result<(), Instant> {
         let Some(exits) = &self.house.exits else {
             return if vantage == Vantage::Direct { Ok(()) } else { Err(Instant::NEVER) };
         };
-        let picked = exits.pick(origin, |proxy| proxy.vantage == vantage, self.house.clock.now());
-        picked.map(drop).map_err(|none| match none {
+        let now = self.house.clock.now();
+        let until = |none| match none {
             NoExit::Until(at) => at,
             NoExit::Never => Instant::NEVER,
-        })
+        };
+        let there = exits.pick(origin, |proxy| proxy.vantage == vantage, now).map_err(until);
+        // Whichever exit comes back first, the origin may be asked through it, by what its robots.txt says there.
+        let first = || exits.pick(origin, |_| true, now).map_or_else(until, |_| Instant::NEVER);
+        there.map(drop).map_err(|at| at.min(first()))
     }
 
     /// How many exits are out of use or on probation, and how many there are.

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::task::Poll;
 use std::time::Duration;
 
 use comity_fetch::proxy::{Credentials, PlainHttp, Proxy, Shown};
@@ -316,4 +317,71 @@ async fn an_address_behind_a_name_that_is_resolved_here_is_the_one_told_and_char
     assert_eq!(charged.address.to_string(), "10.0.0.2");
     let mixed = rig.fetcher.candidates(&Origin::parse("http://mixed.test").unwrap()).await.unwrap();
     assert_eq!(mixed, ["10.0.0.1:80".parse().unwrap()], "the guard picks before the exit is told");
+}
+
+/// An exit and a site behind it, in many small steps.
+fn slow_tunnel() -> Script {
+    let pieces = |text: &str| -> Vec<Step> {
+        text.as_bytes().chunks(7).flat_map(|piece| [send(piece), Step::Wait(Duration::from_millis(3))]).collect()
+    };
+    let head = pieces("HTTP/1.1 200 Connection established\r\nVia: 1.1 x\r\n\r\n");
+    let answer = pieces(&ok("hello"));
+    Script::Narrow(16, [vec![Step::Request], head, vec![Step::Request], answer, vec![Step::Hold]].concat())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fetch_through_a_tunnel_may_be_dropped_anywhere() {
+    let (mut polls, mut done) = (0, false);
+    while !done {
+        assert!(polls < 500, "not ready after 500 polls");
+        let mut tunnels = with_login("http://192.0.2.9:3128");
+        tunnels.plain_http = PlainHttp::Tunnel;
+        let rig = rig(tunnels, |_, _| slow_tunnel());
+        let permit = rig.permit("http://a.test/").await;
+        let origin = permit.url().origin().clone();
+        let mut sink = comity_fetch::Collect::default();
+        let fetched = polled(rig.fetcher.fetch(permit, &mut sink), polls).await;
+        let dropped = rig.now();
+        done = fetched.is_some();
+        if let Some(mut fetched) = fetched {
+            assert_eq!(fetched.capture.fault, None);
+            rig.settle(&mut fetched);
+        }
+        assert_eq!(rig.pacer.in_flight(), 0, "after {polls} polls");
+        let ready = rig.pacer.turn(&origin, dropped).ready.at;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let received = rig.log.received().concat();
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        assert_eq!(rig.log.received().concat(), received, "nothing goes on after {polls} polls");
+        // A tunnel that was asked for is no request yet.
+        let written = received.split_once("\r\n\r\n").is_some_and(|(_, rest)| !rest.is_empty());
+        match written {
+            true if !done => {
+                assert!(ready >= dropped.after(Duration::from_millis(800)), "failed now, after {polls} polls")
+            }
+            true => assert!(ready > dropped),
+            false => assert!(ready <= dropped, "no charge after {polls} polls"),
+        }
+        assert_eq!(rig.fetcher.exits_out().0, 0);
+        polls += 1;
+    }
+    assert!(polls > 20, "only {polls} await points were tried");
+}
+
+/// Polls `work` at most `polls` times; `None` when it was not ready by then.
+async fn polled<T>(work: impl Future<Output = T>, polls: usize) -> Option<T> {
+    let mut work = std::pin::pin!(work);
+    let mut left = polls;
+    std::future::poll_fn(move |cx| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        match work.as_mut().poll(cx) {
+            Poll::Ready(value) => Poll::Ready(Some(value)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
 }

@@ -62,10 +62,11 @@ impl Gate {
     /// Why nothing can leave for `origin` from `vantage` now. An origin whose exit went out of use meanwhile is judged anew, by
     /// the rules of where it is asked from now; one without an exit waits, and that is not its fault.
     fn no_way_out(&self, origin: &Origin, vantage: Vantage) -> Option<Turn> {
-        if let Err(ready) = self.way_out(origin, vantage) {
-            return Some(Turn { ready, ..self.turn(origin) });
+        if self.vantage(origin) != vantage {
+            return Some(self.turn(origin));
         }
-        (self.vantage(origin) != vantage).then(|| self.turn(origin))
+        let ready = self.way_out(origin, vantage).err()?;
+        Some(Turn { ready, ..self.turn(origin) })
     }
 
     /// Whether a request for `origin` may leave from `vantage`; when to look again.

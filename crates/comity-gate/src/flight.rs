@@ -233,10 +233,6 @@ impl Gate {
             conditional: request != Request::default(),
             compiler: &self.inner.compiler,
         };
-        if let Some(again) = self.exit_failed(&fetched.capture) {
-            trail.asked(&fetched.capture, &Hop::Event(unreachable(again.clock)), sink.finish().bytes);
-            return Err(Landing::Later(again));
-        }
         let body = sink.finish();
         let reading = read_hop(&asked, &fetched.capture, &body, self.inner.clock.wall());
         trail.asked(&fetched.capture, &reading.hop, body.bytes);
@@ -246,8 +242,9 @@ impl Gate {
             capture: fetched.capture,
             file: reading.file.clone(),
         };
+        let again = self.exit_failed(&visit.capture);
         self.inner.recorder.robots_visit(visit).await;
-        Ok(reading)
+        again.map_or(Ok(reading), |again| Err(Landing::Later(again)))
     }
 
     /// Waits for the turn of the chain's next URL, or tells that it is far ahead.
@@ -256,7 +253,7 @@ impl Gate {
         let mut tries = 0;
         loop {
             self.may_be_asked(chain, trail)?;
-            self.way_out(origin, chain.vantage()).map_err(Landing::Later)?;
+            self.may_leave(chain)?;
             let candidates = match self.addresses(origin, chain.vantage()).await {
                 Ok(candidates) => candidates,
                 Err(refused) if refused.reason == Reason::FetchDnsTimeout && tries < RESOLVER_RETRIES => {
@@ -292,6 +289,17 @@ const RESOLVER_WAIT: Duration = Duration::from_secs(2);
 const RESOLVER_AT_WORK: Duration = Duration::from_secs(60);
 
 impl Gate {
+    /// An origin whose exits went out of use is asked from elsewhere soon, and by whatever its robots.txt says there; without
+    /// any exit it waits.
+    fn may_leave(&self, chain: &RobotsChain) -> Result<(), Landing> {
+        let elsewhere = self.vantage(chain.origin()) != chain.vantage();
+        let told = |ready: Ready| {
+            let soon = self.inner.clock.now().after(EXIT_WAIT);
+            Landing::Later(if elsewhere { Ready { at: soon, ..ready } } else { ready })
+        };
+        self.way_out(chain.next_url().origin(), chain.vantage()).map_err(told)
+    }
+
     /// When to look again after an exit that serves nobody: it says nothing about the site, whose robots.txt is as unknown as
     /// before. So often that the exit goes out of use; then another one serves, or all wait for it.
     fn exit_failed(&self, capture: &Capture) -> Option<Ready> {

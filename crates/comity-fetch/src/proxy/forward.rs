@@ -30,7 +30,7 @@ pub(crate) fn absolute_form(
     let authority = Authority::try_from(url.origin().authority());
     parts.authority = Some(authority.map_err(|error| unsendable(&error.to_string()))?);
     *request.uri_mut() = Uri::from_parts(parts).map_err(|error| unsendable(&error.to_string()))?;
-    if !request.uri().path_and_query().is_some_and(|target| target.as_str() == url.request_target()) {
+    if request.uri().path_and_query().is_none_or(|target| target.as_str() != url.request_target()) {
         return Err(unsendable("its request target would be altered"));
     }
     if let Some(value) = credentials.and_then(Credentials::basic) {

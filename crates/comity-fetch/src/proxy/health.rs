@@ -44,6 +44,8 @@ const FIRST: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_secs(1800);
 /// A probe that has not reported by then was dropped on its way.
 const PROBE: Duration = Duration::from_secs(60);
+/// Whoever waits for a probe looks again after this: its end is an event, and no instant.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Health {
     /// `Ok` when a request may leave through it now; else when to look again.
@@ -52,7 +54,7 @@ impl Health {
         let probe_ends = self.probing.map(|since| since.after(PROBE)).filter(|ends| *ends > now);
         match probe_ends {
             _ if until > now => Err(until),
-            Some(ends) => Err(ends),
+            Some(ends) => Err(ends.min(now.after(LOOK_AGAIN))),
             None => Ok(()),
         }
     }
@@ -142,7 +144,7 @@ mod tests {
             begin += wait;
             assert_eq!(health.available(at(begin)), Ok(()));
             health.begin(at(begin));
-            assert_eq!(health.available(at(begin)), Err(at(begin + 60)), "one probe at a time");
+            assert_eq!(health.available(at(begin)), Err(at(begin + 1)), "one probe at a time");
             assert!(down(&mut health, 1, at(begin)), "a failed probe sends it out at once");
         }
     }
@@ -152,7 +154,7 @@ mod tests {
         let mut health = Health::default();
         down(&mut health, 5, at(0));
         health.begin(at(30));
-        assert_eq!((health.available(at(89)), health.available(at(90))), (Err(at(90)), Ok(())));
+        assert_eq!((health.available(at(80)), health.available(at(90))), (Err(at(81)), Ok(())));
         health.begin(at(90));
         health.on(Evidence::Works, 0, true, at(91));
         assert!(!health.is_ejected());

@@ -69,7 +69,6 @@ impl Connecting<'_> {
         let now = self.house.clock.now();
         let id = exits.pick(&origin, would_do, now).map_err(|none| no_exit(none, exchange))?;
         let Some(proxy) = exits.proxy(id) else { return Err(no_exit(NoExit::Never, exchange)) };
-        exits.begin(id, now);
         let form = form(proxy, &origin, &candidates);
         Ok(Passage { exits, id, proxy, origin, candidates, form })
     }
@@ -163,6 +162,7 @@ impl Connecting<'_> {
 
     /// A stream to the exit itself, with TLS where it wants it.
     async fn reach(&self, passage: &Passage<'_>) -> Result<Box<dyn Io>, Fault> {
+        passage.exits.begin(passage.id, self.house.clock.now());
         let reached = self.deadline.bound(&*self.house.clock, self.reach_unbounded(passage.proxy)).await;
         let fault = match reached {
             Ok(Ok(io)) => return Ok(io),

@@ -86,7 +86,7 @@ pub(crate) fn of_socks(error: &Socks, greeted: bool) -> Verdict {
 fn marked(fields: &HeaderMap) -> Option<Reason> {
     let status = fields.get_all("proxy-status").iter().filter_map(|value| value.to_str().ok());
     // The member that was added last is nearest to us (RFC 9209 §2).
-    let error = status.filter_map(last_error).last().and_then(of_error_type);
+    let error = status.rev().find_map(last_error).and_then(of_error_type);
     let squid = || fields.get("x-squid-error")?.to_str().ok()?.split_ascii_whitespace().next().and_then(of_squid);
     error.or_else(squid)
 }

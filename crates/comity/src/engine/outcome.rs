@@ -10,7 +10,7 @@ pub(super) enum Next {
     Redirect(CrawlUrl),
     /// It points to something that is no http(s) URL, or nowhere.
     DeadRedirect,
-    /// Nothing was sent: it comes again in its turn, the attempt does not count.
+    /// Nothing was sent to the site: it comes again in its turn, the attempt does not count.
     NotSent(Reason),
     /// It failed in a way that may pass.
     Retry(Reason),
@@ -47,7 +47,7 @@ fn failed(reason: Reason, sent: bool, attempt: u32) -> Next {
             Next::NotSent(reason)
         }
         // The exit failed and the site was not asked: another one serves, or all wait.
-        reason if reason.is_proxy_down() && !sent => Next::NotSent(reason),
+        reason if reason.is_proxy_down() => Next::NotSent(reason),
         Reason::FetchHeaders | Reason::FetchProtocol | Reason::FetchTls => Next::GiveUp(reason),
         _ if attempt < RETRIES => Next::Retry(reason),
         _ => Next::GiveUp(reason),
