@@ -149,7 +149,7 @@ fn outage(dice: &Dice, names: &[String], addresses: &[IpAddr]) -> Outage {
         8 => NetFault::Resolve(dice.pick(names), ResolveError::Timeout),
         // Between two answers: into the own network, and to where nobody is.
         9 => NetFault::Move(dice.pick(names), dice.pick(&["127.0.0.1", "169.254.169.254"]).parse().unwrap()),
-        _ => NetFault::Move(dice.pick(names), "203.0.113.9".parse().unwrap()),
+        _ => NetFault::Move(dice.pick(names), "203.0.114.250".parse().unwrap()),
     };
     Outage { from, until: from + dice.millis(100, 90_000), fault }
 }
