@@ -43,6 +43,7 @@ pub struct MemoryNet {
 struct Faults {
     connect: HashMap<IpAddr, ConnectFault>,
     resolve: HashMap<String, ResolveError>,
+    moved: HashMap<String, IpAddr>,
 }
 
 impl Web {
@@ -90,11 +91,24 @@ impl MemoryNet {
         };
     }
 
+    /// Sets where a name leads from now on, or with `None` that it leads to its site again. Nothing answers at an address that
+    /// is no site's.
+    pub fn set_address(&self, host: &str, address: Option<IpAddr>) {
+        let moved = &mut self.faults.lock().unwrap_or_else(PoisonError::into_inner).moved;
+        match address {
+            Some(address) => moved.insert(host.to_owned(), address),
+            None => moved.remove(host),
+        };
+    }
+
     fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, ResolveError> {
         let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         match faults.resolve.get(host) {
             Some(fault) => Err(fault.clone()),
-            None => self.names.get(host).map(|address| vec![*address]).ok_or(ResolveError::NoSuchName),
+            None => {
+                let address = faults.moved.get(host).or_else(|| self.names.get(host));
+                address.map(|address| vec![*address]).ok_or(ResolveError::NoSuchName)
+            }
         }
     }
 

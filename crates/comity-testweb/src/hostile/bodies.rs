@@ -11,23 +11,44 @@ const CHUNKED: &str = "Transfer-Encoding: chunked\r\n\r\n";
 /// Misbehaves within its body, or by where it points.
 pub(super) async fn answer<S: AsyncRead + AsyncWrite + Send + Unpin>(
     scenario: Scenario,
+    asked: String,
     wire: &mut Wire<S>,
 ) -> io::Result<()> {
-    wire.request().await?;
     match scenario {
-        Scenario::RedirectLoop => redirect(wire, "/again").await,
-        Scenario::RedirectFile => redirect(wire, "file:///etc/passwd").await,
-        Scenario::RedirectScript => redirect(wire, "javascript:alert(1)").await,
-        Scenario::RedirectPrivate => redirect(wire, "http://0x7f.0.0.01:8080/").await,
+        other if other.is_redirect() => redirect(other, asked, wire).await,
         other if other >= Scenario::FalseCoding => coded(other, wire).await,
         other => framed(other, wire).await,
     }
 }
 
-async fn redirect<S: AsyncRead + AsyncWrite + Send + Unpin>(wire: &mut Wire<S>, target: &str) -> io::Result<()> {
+async fn redirect<S: AsyncRead + AsyncWrite + Send + Unpin>(
+    scenario: Scenario,
+    mut asked: String,
+    wire: &mut Wire<S>,
+) -> io::Result<()> {
     loop {
+        let target = target(scenario, &asked);
         wire.send(format!("HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n")).await?;
-        wire.request().await?;
+        asked = wire.request().await?;
+    }
+}
+
+/// Where a redirect leads from the page that was asked for.
+fn target(scenario: Scenario, asked: &str) -> &str {
+    match scenario {
+        Scenario::RedirectRing if asked == "/to" => "/fro",
+        Scenario::RedirectRing => "/to",
+        Scenario::RedirectFile => "file:///etc/passwd",
+        Scenario::RedirectScript => "javascript:alert(1)",
+        Scenario::RedirectPrivate => "http://0x7f.0.0.01:8080/",
+        Scenario::RedirectDecimal => "http://2130706433:8080/",
+        Scenario::RedirectOctal => "http://0177.0.0.1:8080/",
+        Scenario::RedirectShort => "http://127.1:8080/",
+        Scenario::RedirectMapped => "http://[::ffff:127.0.0.1]:8080/",
+        Scenario::RedirectLinkLocal => "http://169.254.169.254/latest/meta-data/",
+        Scenario::RedirectName => "http://inside.hostile.test:8080/",
+        Scenario::RedirectRebind => "http://rebind.hostile.test/",
+        _ => asked,
     }
 }
 

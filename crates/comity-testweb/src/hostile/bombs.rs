@@ -18,7 +18,6 @@ pub(super) async fn answer<S: AsyncRead + AsyncWrite + Send + Unpin>(
     scenario: Scenario,
     wire: &mut Wire<S>,
 ) -> io::Result<()> {
-    wire.request().await?;
     let out = Pipe::default();
     let (coding, mut encoder) = encoder(scenario, out.clone())?;
     wire.send(format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {coding}\r\n\r\n")).await?;

@@ -1,9 +1,10 @@
 use std::io;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::Scenario;
 use super::wire::Wire;
+use super::{LONGEST, Scenario};
 
 const DATA: u8 = 0x0;
 const HEADERS: u8 = 0x1;
@@ -32,15 +33,55 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// `:status: 404`, another.
+const STATUS_404: &[u8] = &[0x8d];
+
+/// Greets, and gives the stream of the first request.
+pub(super) async fn greet<S: AsyncRead + AsyncWrite + Send + Unpin>(wire: &mut Wire<S>) -> io::Result<u32> {
+    wire.read(&mut [0; 24]).await?;
+    wire.send(frame(SETTINGS, 0, 0, &[])).await?;
+    await_request(wire).await
+}
+
+/// Says that there is no robots.txt, and gives the stream of the next request.
+pub(super) async fn have_no_robots<S: AsyncRead + AsyncWrite + Send + Unpin>(
+    stream: u32,
+    wire: &mut Wire<S>,
+) -> io::Result<u32> {
+    wire.send(frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_404)).await?;
+    await_request(wire).await
+}
+
 /// Speaks HTTP/2 without a library: a library would not let it misbehave.
 pub(super) async fn speak<S: AsyncRead + AsyncWrite + Send + Unpin>(
     scenario: Scenario,
+    stream: u32,
     mut wire: Wire<S>,
 ) -> io::Result<()> {
-    wire.read(&mut [0; 24]).await?;
-    wire.send(frame(SETTINGS, 0, 0, &[])).await?;
-    let stream = await_request(&mut wire).await?;
+    let head = frame(HEADERS, END_HEADERS, stream, STATUS_200);
     match scenario {
+        Scenario::Http2SlowHead => {
+            let long = [STATUS_200, &literal("x", 100)].concat();
+            wire.trickle(&frame(HEADERS, END_HEADERS, stream, &long)).await?;
+            wire.hold().await
+        }
+        Scenario::Http2SlowBody => {
+            wire.send(head).await?;
+            for _ in 0..LONGEST.as_secs() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                wire.send(frame(DATA, 0, stream, b"x")).await?;
+            }
+            Ok(())
+        }
+        Scenario::Http2HangUp => Ok(()),
+        Scenario::Http2ResetInBody => wire.send([head, frame(DATA, 0, stream, b"hello")].concat()).await,
+        Scenario::Http2ShortBody => {
+            // `content-length: 9`, its name by the static table, never taken into the own (RFC 7541 §6.2.2).
+            let block = [STATUS_200, &[0x0f, 0x0d, 1, b'9']].concat();
+            let said = frame(HEADERS, END_HEADERS, stream, &block);
+            wire.send([said, frame(DATA, END_STREAM, stream, b"hello")].concat()).await?;
+            wire.hold().await
+        }
         Scenario::Http2Good => be_good(stream, &mut wire).await,
         Scenario::Http2Silent => wire.hold().await,
         Scenario::Http2Noise => wire.repeat(&[0xff, 0x7f, 0x00, 0x42]).await,
@@ -57,6 +98,7 @@ async fn await_request<S: AsyncRead + AsyncWrite + Send + Unpin>(wire: &mut Wire
         let mut payload = vec![0; usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c)];
         wire.read(&mut payload).await?;
         if kind == HEADERS {
+            wire.note_frames();
             return Ok(u32::from_be_bytes(stream));
         }
     }

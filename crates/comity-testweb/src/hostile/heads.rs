@@ -11,9 +11,14 @@ const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length
 /// Answers as any server would.
 pub(super) async fn be_good<S: AsyncRead + AsyncWrite + Send + Unpin>(wire: &mut Wire<S>) -> io::Result<()> {
     loop {
-        wire.request().await?;
         wire.send(PAGE).await?;
+        wire.request().await?;
     }
+}
+
+/// Says that there is no robots.txt.
+pub(super) async fn have_no_robots<S: AsyncRead + AsyncWrite + Send + Unpin>(wire: &mut Wire<S>) -> io::Result<()> {
+    wire.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").await
 }
 
 /// Misbehaves before or within its head.
@@ -21,10 +26,6 @@ pub(super) async fn answer<S: AsyncRead + AsyncWrite + Send + Unpin>(
     scenario: Scenario,
     wire: &mut Wire<S>,
 ) -> io::Result<()> {
-    if scenario == Scenario::HangUp {
-        return Ok(());
-    }
-    wire.request().await?;
     match scenario {
         Scenario::ResetAfterRequest => Ok(()),
         Scenario::ResetInHead => wire.send(format!("{OK}Content-Len")).await,
@@ -76,9 +77,21 @@ pub(super) async fn break_tls<S: AsyncRead + AsyncWrite + Send + Unpin>(
     scenario: Scenario,
     mut wire: Wire<S>,
 ) -> io::Result<()> {
-    if scenario == Scenario::TlsNoise {
-        wire.read(&mut [0; 16]).await?;
-        wire.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await?;
+    match scenario {
+        Scenario::TlsNoise => {
+            wire.read(&mut [0; 16]).await?;
+            wire.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await?;
+        }
+        Scenario::TlsSlow => {
+            wire.read(&mut [0; 16]).await?;
+            // A record of the handshake that says it is 16 KiB long (RFC 8446 §5.1), with a ServerHello in it.
+            wire.trickle(&[&[22, 3, 3, 0x40, 0, 2, 0, 0x3f, 0xfc, 3, 3][..], &[7; 600]].concat()).await?;
+        }
+        Scenario::TlsReset => {
+            wire.read(&mut [0; 16]).await?;
+            return wire.send([22, 3, 3, 0, 80, 2]).await;
+        }
+        _ => {}
     }
     wire.hold().await
 }

@@ -57,7 +57,15 @@ impl Drop for Listening {
 
 /// Where hanging up is the point, it is done by a reset.
 fn prepared(scenario: Scenario, stream: TcpStream) -> TcpStream {
-    let resets = [Scenario::HangUp, Scenario::ResetAfterRequest, Scenario::ResetInHead, Scenario::ResetInBody];
+    let resets = [
+        Scenario::HangUp,
+        Scenario::ResetAfterRequest,
+        Scenario::ResetInHead,
+        Scenario::ResetInBody,
+        Scenario::TlsReset,
+        Scenario::Http2HangUp,
+        Scenario::Http2ResetInBody,
+    ];
     if resets.contains(&scenario) {
         // Without it the client sees an ordinary end, which is a scenario as well.
         let _set = stream.set_zero_linger();

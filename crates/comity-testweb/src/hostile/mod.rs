@@ -6,6 +6,7 @@
 //!
 //! Beside the bad ones there is [`Scenario::Good`], to show that the next site is unaffected.
 
+mod asked;
 mod bodies;
 mod bombs;
 mod frames;
@@ -24,10 +25,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
+pub use asked::{Asked, AskedFor};
 pub use listen::Listening;
 pub use net::HostileNet;
 pub use scenario::{Scenario, Speech};
 
+use asked::AskedLog;
 use identity::Identities;
 use wire::Wire;
 
@@ -35,6 +38,9 @@ use wire::Wire;
 #[derive(Clone, Debug)]
 pub struct Hostile {
     identities: Arc<Identities>,
+    /// Whether robots.txt is answered well.
+    robots: bool,
+    log: AskedLog,
 }
 
 /// No connection lasts longer.
@@ -46,7 +52,21 @@ impl Hostile {
     /// # Errors
     /// When the certificates cannot be made.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { identities: Arc::new(Identities::new()?) })
+        Ok(Self { identities: Arc::new(Identities::new()?), robots: false, log: AskedLog::new() })
+    }
+
+    /// The same servers with a log of their own, and better manners: asked for robots.txt, they say that there is none, and
+    /// misbehave after that. By HTTP/2 the first request to a scenario counts as that for robots.txt. Those whose trouble
+    /// begins before a request ([`Scenario::is_before_request`]) are as they were.
+    #[must_use]
+    pub fn without_robots(&self) -> Self {
+        Self { identities: Arc::clone(&self.identities), robots: true, log: AskedLog::new() }
+    }
+
+    /// The requests that reached a server so far, 100,000 at most.
+    #[must_use]
+    pub fn asked(&self) -> Vec<Asked> {
+        self.log.all()
     }
 
     /// The root to be trusted, as PEM: it signed every certificate but that of [`Scenario::TlsSelfSigned`].
@@ -59,14 +79,14 @@ impl Hostile {
     pub async fn serve(&self, scenario: Scenario, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
         let served = async {
             match scenario.speech() {
-                Speech::Plain => speak(scenario, Wire::new(stream)).await,
-                Speech::BrokenTls => heads::break_tls(scenario, Wire::new(stream)).await,
+                Speech::Plain => self.speak(scenario, self.wire(scenario, stream)).await,
+                Speech::BrokenTls => heads::break_tls(scenario, self.wire(scenario, stream)).await,
                 Speech::Tls | Speech::Http2 => {
                     let acceptor = TlsAcceptor::from(self.identities.for_scenario(scenario));
                     let tls = acceptor.accept(stream).await?;
                     match scenario.speech() {
-                        Speech::Http2 => frames::speak(scenario, Wire::new(tls)).await,
-                        _ => speak(scenario, Wire::new(tls)).await,
+                        Speech::Http2 => self.speak_frames(scenario, self.wire(scenario, tls)).await,
+                        _ => self.speak(scenario, self.wire(scenario, tls)).await,
                     }
                 }
             }
@@ -91,13 +111,43 @@ impl Hostile {
         }
         Listening::new(self.clone(), scenario, address).await
     }
-}
 
-async fn speak<S: AsyncRead + AsyncWrite + Send + Unpin>(scenario: Scenario, mut wire: Wire<S>) -> io::Result<()> {
-    match scenario {
-        Scenario::Good => heads::be_good(&mut wire).await,
-        other if other.is_of_head() => heads::answer(other, &mut wire).await,
-        other if other.is_bomb() => bombs::answer(other, &mut wire).await,
-        other => bodies::answer(other, &mut wire).await,
+    fn wire<S: AsyncRead + AsyncWrite + Send + Unpin>(&self, scenario: Scenario, stream: S) -> Wire<S> {
+        Wire::new(stream, scenario, self.log.clone())
+    }
+
+    async fn speak<S: AsyncRead + AsyncWrite + Send + Unpin>(
+        &self,
+        scenario: Scenario,
+        mut wire: Wire<S>,
+    ) -> io::Result<()> {
+        if scenario == Scenario::HangUp {
+            // Later than the end of connecting, also for a client that is slow to notice it.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            return Ok(());
+        }
+        let mut asked = wire.request().await?;
+        while self.robots && asked == "/robots.txt" {
+            heads::have_no_robots(&mut wire).await?;
+            asked = wire.request().await?;
+        }
+        match scenario {
+            Scenario::Good => heads::be_good(&mut wire).await,
+            other if other.is_of_head() => heads::answer(other, &mut wire).await,
+            other if other.is_bomb() => bombs::answer(other, &mut wire).await,
+            other => bodies::answer(other, asked, &mut wire).await,
+        }
+    }
+
+    async fn speak_frames<S: AsyncRead + AsyncWrite + Send + Unpin>(
+        &self,
+        scenario: Scenario,
+        mut wire: Wire<S>,
+    ) -> io::Result<()> {
+        let mut stream = frames::greet(&mut wire).await?;
+        if self.robots && self.log.times(scenario) == 1 {
+            stream = frames::have_no_robots(stream, &mut wire).await?;
+        }
+        frames::speak(scenario, stream, wire).await
     }
 }

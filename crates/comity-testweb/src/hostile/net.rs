@@ -10,7 +10,7 @@ use super::{Hostile, Scenario};
 /// A network in memory: every scenario is the site `NAME.hostile.test`, at an address of 10.66.0.0/16 of its own.
 ///
 /// The name `rebind.hostile.test` is at the address of [`Scenario::Good`] when it is first asked for, and at 127.0.0.1
-/// from then on.
+/// from then on; `inside.hostile.test` is always there.
 #[derive(Clone, Debug)]
 pub struct HostileNet {
     hostile: Hostile,
@@ -42,6 +42,9 @@ impl HostileNet {
         if host == "rebind.hostile.test" {
             let first = self.rebound.fetch_add(1, Ordering::Relaxed) == 0;
             return Ok(if first { Self::address(0) } else { IpAddr::V4(Ipv4Addr::LOCALHOST) });
+        }
+        if host == "inside.hostile.test" {
+            return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
         }
         let index = Scenario::ALL.iter().position(|scenario| scenario.host() == host);
         index.map(Self::address).ok_or(ResolveError::NoSuchName)

@@ -43,7 +43,7 @@ macro_rules! scenarios {
 scenarios! {
     Good, "good", "answers every request with a small page";
     Silent, "silent", "takes the request and never answers";
-    HangUp, "hang-up", "hangs up before it is asked";
+    HangUp, "hang-up", "hangs up without reading what it is asked";
     ResetAfterRequest, "reset-after-request", "hangs up once it was asked";
     ResetInHead, "reset-in-head", "hangs up within its head";
     SlowHead, "slow-head", "sends its head a byte a second";
@@ -83,14 +83,29 @@ scenarios! {
     RedirectLoop, "redirect-loop", "redirects to itself";
     RedirectFile, "redirect-file", "redirects to a file of the machine";
     RedirectScript, "redirect-script", "redirects to a script";
+    RedirectRing, "redirect-ring", "redirects to and fro between two pages";
     RedirectPrivate, "redirect-private", "redirects to the machine's own network, by an odd spelling of its address";
+    RedirectDecimal, "redirect-decimal", "redirects there, by the address as one decimal number";
+    RedirectOctal, "redirect-octal", "redirects there, by the address in octal digits";
+    RedirectShort, "redirect-short", "redirects there, by an address of two parts";
+    RedirectMapped, "redirect-mapped", "redirects there, by the address as an IPv6 one";
+    RedirectLinkLocal, "redirect-link-local", "redirects to the address at which clouds tell secrets";
+    RedirectName, "redirect-name", "redirects there, by a name";
+    RedirectRebind, "redirect-rebind", "redirects to a name that is public when first asked for, and the machine's own after";
     TlsExpired, "tls-expired", "shows a certificate whose time is over";
     TlsWrongName, "tls-wrong-name", "shows the certificate of another";
     TlsSelfSigned, "tls-self-signed", "shows a certificate that nobody signed";
     TlsNoise, "tls-noise", "answers the handshake with a web page";
     TlsSilent, "tls-silent", "never answers the handshake";
+    TlsSlow, "tls-slow", "sends its part of the handshake a byte a second";
+    TlsReset, "tls-reset", "hangs up within the handshake";
     Http2Good, "http2-good", "answers every request with a small page, by HTTP/2";
     Http2Silent, "http2-silent", "takes the request by HTTP/2 and never answers";
+    Http2SlowHead, "http2-slow-head", "sends its head by HTTP/2 a byte a second";
+    Http2SlowBody, "http2-slow-body", "sends its body by HTTP/2 a byte a second";
+    Http2HangUp, "http2-hang-up", "hangs up once it was asked by HTTP/2";
+    Http2ResetInBody, "http2-reset-in-body", "hangs up within its body by HTTP/2";
+    Http2ShortBody, "http2-short-body", "sends less by HTTP/2 than its length says";
     Http2RapidReset, "http2-rapid-reset", "resets the stream, again and again";
     Http2Oversized, "http2-oversized", "sends a frame larger than allowed";
     Http2Goaway, "http2-goaway", "says goodbye without end";
@@ -111,7 +126,7 @@ impl Scenario {
     #[must_use]
     pub fn speech(self) -> Speech {
         match self {
-            Self::TlsNoise | Self::TlsSilent => Speech::BrokenTls,
+            Self::TlsNoise | Self::TlsSilent | Self::TlsSlow | Self::TlsReset => Speech::BrokenTls,
             Self::TlsExpired | Self::TlsWrongName | Self::TlsSelfSigned => Speech::Tls,
             _ if self >= Self::Http2Good => Speech::Http2,
             _ => Speech::Plain,
@@ -128,6 +143,16 @@ impl Scenario {
     #[must_use]
     pub fn is_bomb(self) -> bool {
         (Self::BombGzip..=Self::BombZstdBrotli).contains(&self)
+    }
+
+    /// True for those whose trouble begins before a request can reach them.
+    #[must_use]
+    pub fn is_before_request(self) -> bool {
+        self == Self::HangUp || matches!(self.speech(), Speech::Tls | Speech::BrokenTls)
+    }
+
+    pub(super) fn is_redirect(self) -> bool {
+        (Self::RedirectLoop..=Self::RedirectRebind).contains(&self)
     }
 
     pub(super) fn is_of_head(self) -> bool {

@@ -3,30 +3,46 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use super::Scenario;
+use super::asked::{AskedFor, AskedLog};
+
 /// One end of a connection, and what its server has written so far.
 pub(super) struct Wire<S> {
     stream: S,
+    scenario: Scenario,
+    log: AskedLog,
     written: u64,
 }
 
 /// A server writes no more than this on one connection.
 const MOST: u64 = 2 << 30;
+/// Clients that send more are hung up on.
+const LONGEST_HEAD: usize = 64 << 10;
 /// What is endless comes in pieces of about this many bytes.
 pub(super) const PIECE: usize = 16 << 10;
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Wire<S> {
-    pub(super) fn new(stream: S) -> Self {
-        Self { stream, written: 0 }
+    pub(super) fn new(stream: S, scenario: Scenario, log: AskedLog) -> Self {
+        Self { stream, scenario, log, written: 0 }
     }
 
-    /// Reads up to the end of a request head.
-    pub(super) async fn request(&mut self) -> io::Result<()> {
-        let mut tail = [0; 4];
-        while &tail != b"\r\n\r\n" {
-            tail.rotate_left(1);
-            tail[3] = self.stream.read_u8().await?;
+    /// Reads up to the end of a request head, notes it, and gives its target.
+    pub(super) async fn request(&mut self) -> io::Result<String> {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(self.stream.read_u8().await?);
+            if head.len() > LONGEST_HEAD {
+                return Err(io::Error::other("the request head is too long"));
+            }
         }
-        Ok(())
+        let asked = AskedFor::of_head(&head);
+        self.log.note(self.scenario, Some(asked.clone()));
+        Ok(asked.target)
+    }
+
+    /// Notes a request that came by frames.
+    pub(super) fn note_frames(&self) {
+        self.log.note(self.scenario, None);
     }
 
     pub(super) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<()> {

@@ -14,7 +14,7 @@ pub(crate) struct Coverage {
 }
 
 /// What has to be met at least once.
-const EVERYTHING: [&str; 27] = [
+const EVERYTHING: [&str; 38] = [
     "pages",
     "redirects",
     "retries",
@@ -42,6 +42,17 @@ const EVERYTHING: [&str; 27] = [
     "waited for Visit-time",
     "left: robots unreachable",
     "left: parked",
+    "failed: head too large",
+    "refused: inner address",
+    "cut: too large",
+    "cut: inflates",
+    "cut: slow",
+    "cut: no HTTP",
+    "cut: reset",
+    "coding broken",
+    "hostile sites asked",
+    "hostile sites asked by HTTP/2",
+    "hostile pages ended",
 ];
 
 impl Coverage {
@@ -61,6 +72,9 @@ impl Coverage {
         coverage.met("failed: connection refused", failed(Reason::FetchRefused));
         coverage.met("failed: no head in time", failed(Reason::FetchTimeoutHead));
         coverage.met("failed: no HTTP", failed(Reason::FetchProtocol));
+        coverage.met("failed: head too large", failed(Reason::FetchHeaders));
+        coverage.met("refused: inner address", refused(Reason::AddressPrivate));
+        coverage.hostile(run);
         let waited = |reason| summary.waited.get(&reason).map_or(0, |waited| waited.0);
         coverage.met("waited for Crawl-delay", waited(Reason::RateCrawlDelay));
         coverage.met("waited for own floor", waited(Reason::RateOrigin));
@@ -72,6 +86,21 @@ impl Coverage {
         coverage.met("left: robots unreachable", left("park.robots"));
         coverage.met("left: parked", left("park.crawl_delay") + left("park.retry_after"));
         coverage
+    }
+
+    fn hostile(&mut self, run: &Run) {
+        let faults = |reason| run.faults.values().filter(|fault| **fault == Some(reason)).count() as u64;
+        self.met("cut: too large", faults(Reason::FetchTooLarge));
+        self.met("cut: inflates", faults(Reason::FetchRatio));
+        self.met("cut: slow", faults(Reason::FetchSlow));
+        self.met("cut: no HTTP", faults(Reason::FetchProtocol));
+        self.met("cut: reset", faults(Reason::FetchReset));
+        self.met("coding broken", faults(Reason::FetchCoding));
+        self.met("hostile sites asked", run.asked.len() as u64);
+        let by_frames = run.asked.iter().filter(|asked| run.asked_by_frames(asked.scenario)).count();
+        self.met("hostile sites asked by HTTP/2", by_frames as u64);
+        let ended = run.outcomes.iter().filter(|told| told.url.contains(".hostile.test")).count();
+        self.met("hostile pages ended", ended as u64);
     }
 
     fn requests(&mut self, run: &Run) {

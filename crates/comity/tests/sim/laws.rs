@@ -4,6 +4,7 @@ use comity::policy::Reason;
 use comity::{End, Summary, UrlEnding};
 use comity_testweb::Auditor;
 
+use crate::hostile;
 use crate::run::{Run, Told};
 
 /// The laws that a run breaks, each with its evidence.
@@ -16,11 +17,13 @@ pub(crate) fn broken(run: &Run) -> Vec<String> {
         Err(error) => broken.push(error.clone()),
         Ok(summary) => {
             broken.extend((summary.end != End::Finished).then(|| format!("ended as {:?}", summary.end)));
+            broken.extend(run.misread.iter().map(|url| format!("{url}: its body is not what came")));
             broken.extend(nothing_lost(run, summary));
             broken.extend(told_as_counted(run, summary));
         }
     }
     broken.extend(told_as_seen(run));
+    broken.extend(hostile::broken(run));
     broken
 }
 
@@ -80,7 +83,8 @@ fn told_as_seen(run: &Run) -> Vec<String> {
         *last = sighting.status;
     }
     let mut broken = Vec::new();
-    for Told { url, ending, attempt, .. } in &run.outcomes {
+    // Sites beside the web are looked at by `hostile.rs`.
+    for Told { url, ending, attempt, .. } in run.outcomes.iter().filter(|told| !told.url.contains(".hostile.test")) {
         let (times, last) = seen.get(url).copied().unwrap_or_default();
         let fits = match ending {
             UrlEnding::Fetched(status) | UrlEnding::Redirected(status) => last == Some(*status),

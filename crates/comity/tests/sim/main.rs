@@ -8,7 +8,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod coverage;
+#[path = "../../../comity-fetch/tests/support/ends.rs"]
+mod ends;
+mod hostile;
 mod laws;
+mod net;
 mod pages;
 mod plan;
 mod robots;

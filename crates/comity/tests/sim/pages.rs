@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use comity_testweb::{Answer, Coding, Site, Target};
 
+use crate::hostile;
 use crate::plan::Dice;
 
 /// Gives a site a front page and some pages, each with its troubles before it settles.
@@ -11,7 +12,7 @@ pub(crate) fn drawn(dice: &Dice, site: Site, sites: usize) -> Site {
     let front = Answer::page(links(1));
     let mut site = site.page_answers("/", troubled(dice, front));
     for n in 1..=count {
-        let settled = match dice.below(20) {
+        let settled = match dice.below(24) {
             0 | 1 => Answer::redirect(dice.pick(&[301, 302, 303, 307, 308]), elsewhere(dice, count, sites)),
             2 => Answer::status(404),
             3 => Answer::text("gone").with_status(410),
@@ -22,6 +23,7 @@ pub(crate) fn drawn(dice: &Dice, site: Site, sites: usize) -> Site {
             8 => Answer::page(links(n + 1)).field("Connection", "close"),
             9 => Answer::page(links(n + 1)).chunked(),
             10 => Answer::page(links(n + 1)).field("RateLimit", format!("\"q\";r={};t=9", dice.below(4))),
+            11..=13 => hostile::answer(dice),
             _ => Answer::page(links(n + 1)).bytes(dice.below(20_000)),
         };
         site = site.page_answers(format!("/p/{n}"), troubled(dice, settled));
@@ -65,7 +67,7 @@ fn troubled(dice: &Dice, settled: Answer) -> Vec<Answer> {
 
 fn trouble(dice: &Dice) -> Answer {
     let whole = || Answer::text("z".repeat(2000));
-    match dice.below(16) {
+    match dice.below(20) {
         0 => Answer::retry_after(429, dice.between(1, 20)),
         1 => Answer::retry_at(429, Duration::from_secs(dice.between(1, 15))),
         2 => Answer::status(429),
@@ -82,6 +84,7 @@ fn trouble(dice: &Dice) -> Answer {
         12 => whole().trickle(1, dice.millis(200, 3000)),
         13 => Answer::raw(&b"HTTP/1.1 2000 What\r\n\r\n"[..]),
         14 => Answer::status(429).field("X-RateLimit-Remaining", "0").field("X-RateLimit-Reset", "6"),
-        _ => Answer::retry_after(503, 4000),
+        15 => Answer::retry_after(503, 4000),
+        _ => hostile::answer(dice),
     }
 }

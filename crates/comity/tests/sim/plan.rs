@@ -3,9 +3,10 @@ use std::time::Duration;
 
 use comity::policy::{Random, SeededRandom, WallTime};
 use comity_fetch::ResolveError;
-use comity_testweb::{ConnectFault, Site, Web};
+use comity_testweb::hostile::Scenario;
+use comity_testweb::{Answer, ConnectFault, Site, Web};
 
-use crate::{pages, robots};
+use crate::{hostile, pages, robots};
 
 /// Everything that a seed decides.
 pub(crate) struct Plan {
@@ -15,6 +16,8 @@ pub(crate) struct Plan {
     pub(crate) start: WallTime,
     pub(crate) settings: Settings,
     pub(crate) outages: Vec<Outage>,
+    /// Sites beside the web, whose pages are seeds too.
+    pub(crate) hostile: Vec<Scenario>,
 }
 
 /// The crawl's settings.
@@ -44,6 +47,8 @@ pub(crate) struct Outage {
 pub(crate) enum NetFault {
     Connect(IpAddr, ConnectFault),
     Resolve(String, ResolveError),
+    /// The name leads elsewhere.
+    Move(String, IpAddr),
 }
 
 /// Draws from a seed.
@@ -87,7 +92,29 @@ impl Plan {
             web = web.site(site(&dice, n, sites, start).name(name).address(addresses[n]));
         }
         let outages = (0..dice.below(7)).map(|_| outage(&dice, &names, &addresses)).collect();
-        Self { seed, web: web.build().unwrap(), settings: settings(&dice, sites), names, start, outages }
+        let (settings, hostile) = (settings(&dice, sites), hostile::drawn(&dice));
+        Self { seed, web: web.build().unwrap(), settings, names, start, outages, hostile }
+    }
+
+    /// A web of one good site, and these beside it.
+    pub(crate) fn of_hostile_sites(hostile: &[Scenario]) -> Self {
+        let site =
+            Site::new().name("good.test").address("203.0.114.9".parse().unwrap()).page("/", Answer::text("good"));
+        let start = WallTime::from_unix_millis(1_795_996_800_000);
+        let web = Web::builder(1).epoch(start).site(site).build().unwrap();
+        let settings = Settings {
+            delay: Duration::from_secs(1),
+            total: 32,
+            per_origin: 1,
+            per_address: 2,
+            address_gap: Duration::from_millis(500),
+            adaptive: true,
+            max_rate: "off",
+            max_rate_domain: "off",
+            also: Vec::new(),
+        };
+        let names = vec!["good.test".to_owned()];
+        Self { seed: 1, web, names, start, settings, outages: Vec::new(), hostile: hostile.to_vec() }
     }
 }
 
@@ -113,12 +140,16 @@ fn site(dice: &Dice, n: usize, sites: usize, start: WallTime) -> Site {
 
 fn outage(dice: &Dice, names: &[String], addresses: &[IpAddr]) -> Outage {
     let from = dice.millis(0, 120_000);
-    let fault = match dice.below(8) {
+    let fault = match dice.below(11) {
         0 | 1 => NetFault::Connect(dice.pick(addresses), ConnectFault::Refused),
         2 => NetFault::Connect(dice.pick(addresses), ConnectFault::Hang),
         3..=5 => NetFault::Connect(dice.pick(addresses), ConnectFault::Reset(dice.between(0, 1000))),
         6 => NetFault::Resolve(dice.pick(names), ResolveError::Temporary("no server answers".to_owned())),
-        _ => NetFault::Resolve(dice.pick(names), ResolveError::NoSuchName),
+        7 => NetFault::Resolve(dice.pick(names), ResolveError::NoSuchName),
+        8 => NetFault::Resolve(dice.pick(names), ResolveError::Timeout),
+        // Between two answers: into the own network, and to where nobody is.
+        9 => NetFault::Move(dice.pick(names), dice.pick(&["127.0.0.1", "169.254.169.254"]).parse().unwrap()),
+        _ => NetFault::Move(dice.pick(names), "203.0.114.250".parse().unwrap()),
     };
     Outage { from, until: from + dice.millis(100, 90_000), fault }
 }

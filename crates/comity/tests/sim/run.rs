@@ -1,14 +1,18 @@
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
-use comity::config::Span;
-use comity::policy::{Clock, SeededRandom};
+use comity::config::{ByteSize, Span};
+use comity::policy::{Clock, Reason, SeededRandom};
 use comity::{Crawler, CrawlerBuilder, Summary, UrlEnding};
 use comity_fetch::SystemClock;
+use comity_testweb::hostile::{Asked, Scenario, Speech};
 use comity_testweb::{MemoryNet, Observer};
 
+use crate::hostile;
+use crate::net::{HOSTILE_NETWORK, SimNet};
 use crate::plan::{NetFault, Outage, Plan, Settings};
 
 /// How one seed went.
@@ -16,6 +20,14 @@ pub(crate) struct Run {
     pub(crate) settings: Settings,
     pub(crate) observer: Observer,
     pub(crate) outcomes: Vec<Told>,
+    /// Pages that were handed to the handler, with what was wrong with them at last.
+    pub(crate) faults: BTreeMap<String, Option<Reason>>,
+    /// Pages whose body, read again, was not what had been received.
+    pub(crate) misread: Vec<String>,
+    /// What the hostile sites saw.
+    pub(crate) asked: Vec<Asked>,
+    /// Connections to where no site may lead.
+    pub(crate) inside: u64,
     /// `Err`: the crawl did not end, or ended with an error.
     pub(crate) summary: Result<Summary, String>,
     /// Panics anywhere in the run, caught or not.
@@ -46,10 +58,18 @@ impl Run {
         run.panics = PANICS.get();
         run
     }
+
+    /// True when the site's requests came by HTTP/2.
+    pub(crate) fn asked_by_frames(&self, scenario: Scenario) -> bool {
+        scenario.speech() == Speech::Http2
+    }
 }
 
 async fn play(plan: &Plan) -> Run {
-    let (net, observer) = plan.web.in_memory();
+    let (web, observer) = plan.web.in_memory();
+    let servers = hostile::servers();
+    let net = SimNet::new(web.clone(), servers.net());
+    let pages = Arc::new(Mutex::new(Vec::new()));
     let clock = Arc::new(SystemClock::paused_at(plan.start));
     let told = Arc::new(Mutex::new(Vec::new()));
     let builder = crawler(plan, &net, clock.clone()).on_outcome({
@@ -60,8 +80,17 @@ async fn play(plan: &Plan) -> Run {
             told.lock().unwrap().push(Told { at_us, url, ending, attempt });
         }
     });
+    let builder = builder.on_page({
+        let pages = pages.clone();
+        move |page| {
+            let capture = page.capture();
+            let lossy = matches!(capture.fault, Some(Reason::FetchCoding | Reason::FetchSpool));
+            let read = lossy || page.body().len() as u64 == capture.decoded_len;
+            pages.lock().unwrap().push((page.url().to_string(), capture.fault, read));
+        }
+    });
     for outage in plan.outages.clone() {
-        tokio::spawn(befall(net.clone(), outage));
+        tokio::spawn(befall(web.clone(), outage));
     }
     let crawler = builder.build().unwrap();
     let summary = match tokio::time::timeout(TOO_LONG, crawler.run()).await {
@@ -69,11 +98,23 @@ async fn play(plan: &Plan) -> Run {
         Err(_) => Err("the crawl did not end within a week".to_owned()),
     };
     let outcomes = std::mem::take(&mut *told.lock().unwrap());
-    let log = log(&observer, &outcomes, &summary);
-    Run { settings: plan.settings.clone(), observer, outcomes, summary, panics: 0, log }
+    let asked = servers.asked();
+    let mut log = log(&observer, &outcomes, &summary);
+    let (mut faults, mut misread) = (BTreeMap::new(), Vec::new());
+    for (url, fault, read) in std::mem::take(&mut *pages.lock().unwrap()) {
+        writeln!(log, "page {url} {}", fault.map_or("whole", Reason::code)).unwrap();
+        misread.extend((!read).then(|| url.clone()));
+        faults.insert(url, fault);
+    }
+    for Asked { scenario, request, at } in &asked {
+        writeln!(log, "{:>12} {} was asked for {request:?}", at.as_micros(), scenario.name()).unwrap();
+    }
+    let inside = net.inside();
+    let settings = plan.settings.clone();
+    Run { settings, observer, outcomes, faults, misread, asked, inside, summary, panics: 0, log }
 }
 
-fn crawler(plan: &Plan, net: &MemoryNet, clock: Arc<SystemClock>) -> CrawlerBuilder {
+fn crawler(plan: &Plan, net: &SimNet, clock: Arc<SystemClock>) -> CrawlerBuilder {
     let Settings { also, .. } = plan.settings.clone();
     let builder = Crawler::builder("SimBot/1.0", "https://example.com/bot")
         .net(Arc::new(net.clone()))
@@ -92,6 +133,9 @@ fn crawler(plan: &Plan, net: &MemoryNet, clock: Arc<SystemClock>) -> CrawlerBuil
                 ..
             } = plan.settings;
             file.crawl.scope = Some("any".into());
+            file.fetch.max_body = Some(ByteSize(hostile::MAX_BODY));
+            file.fetch.roots = Some(vec![hostile::root()]);
+            file.fetch.allow_addresses = Some(vec![HOSTILE_NETWORK.into()]);
             file.politeness.delay = Some(Span(delay));
             file.politeness.total = Some(total);
             file.politeness.per_origin = Some(per_origin);
@@ -101,7 +145,9 @@ fn crawler(plan: &Plan, net: &MemoryNet, clock: Arc<SystemClock>) -> CrawlerBuil
             file.politeness.max_rate = Some(max_rate.into());
             file.politeness.max_rate_domain = Some(max_rate_domain.into());
         });
-    std::iter::once(0).chain(also).fold(builder, |builder, site| builder.seed(&format!("http://{}/", plan.names[site])))
+    let fronts = std::iter::once(0).chain(also).map(|site| format!("http://{}/", plan.names[site]));
+    let beside = plan.hostile.iter().flat_map(|scenario| hostile::seeds(*scenario));
+    fronts.chain(beside).fold(builder, |builder, seed| builder.seed(&seed))
 }
 
 async fn befall(net: MemoryNet, outage: Outage) {
@@ -109,11 +155,13 @@ async fn befall(net: MemoryNet, outage: Outage) {
     match &outage.fault {
         NetFault::Connect(address, fault) => net.set_connect_fault(*address, Some(*fault)),
         NetFault::Resolve(name, error) => net.set_resolve_fault(name, Some(error.clone())),
+        NetFault::Move(name, address) => net.set_address(name, Some(*address)),
     }
     tokio::time::sleep(outage.until - outage.from).await;
     match &outage.fault {
         NetFault::Connect(address, _) => net.set_connect_fault(*address, None),
         NetFault::Resolve(name, _) => net.set_resolve_fault(name, None),
+        NetFault::Move(name, _) => net.set_address(name, None),
     }
 }
 
