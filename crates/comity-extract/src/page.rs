@@ -121,9 +121,9 @@ impl PageReader {
         let mut collector = std::mem::take(&mut *self.shared.lock());
         collector.finish();
         let base_href = collector.base.as_deref().map(|href| crate::query::in_charset(href, encoding));
-        let base = Base::of(&self.url, base_href.as_deref());
+        let mut base = Base::of(&self.url, base_href.as_deref());
         let mut notes = collector.notes;
-        let links = resolve::links(collector.found, &base, encoding, self.limits.url_bytes, &mut notes);
+        let links = resolve::links(collector.found, &mut base, encoding, self.limits.url_bytes, &mut notes);
         Page { content, charset, base: base.as_str().to_owned(), links, head: collector.head, notes }
     }
 

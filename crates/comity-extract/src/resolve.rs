@@ -1,6 +1,6 @@
 //! From references to URLs: the document's base, and its charset.
 
-use comity_url::{CrawlUrl, UrlError, looks_suspicious};
+use comity_url::{BaseUrl, CrawlUrl, UrlError, looks_suspicious};
 use encoding_rs::Encoding;
 use url::Url;
 
@@ -11,7 +11,7 @@ use crate::{Link, Notes, query};
 /// What references of a page are resolved against.
 #[derive(Debug)]
 pub(crate) enum Base {
-    Crawl(CrawlUrl),
+    Crawl(BaseUrl),
     /// A base that is no crawl URL (`ftp://h/`, `mailto:x`): what it makes of a reference is checked anew.
     Foreign(Url),
 }
@@ -22,26 +22,27 @@ impl Base {
     ///
     /// Source: the HTML standard, "set the frozen base URL": no URL, `data:` and `javascript:` do not count.
     pub(crate) fn of(document: &CrawlUrl, href: Option<&str>) -> Self {
-        let Some(href) = href else { return Self::Crawl(document.clone()) };
+        let crawl = |url: &CrawlUrl| Self::Crawl(BaseUrl::new(url.clone()));
+        let Some(href) = href else { return crawl(document) };
         if let Ok(url) = document.join(href) {
-            return Self::Crawl(url);
+            return crawl(&url);
         }
         match Url::parse(document.as_str()).and_then(|document| document.join(href)) {
             Ok(url) if !matches!(url.scheme(), "data" | "javascript") => Self::Foreign(url),
-            _ => Self::Crawl(document.clone()),
+            _ => crawl(document),
         }
     }
 
     pub(crate) fn as_str(&self) -> &str {
         match self {
-            Self::Crawl(url) => url.as_str(),
+            Self::Crawl(base) => base.url().as_str(),
             Self::Foreign(url) => url.as_str(),
         }
     }
 
-    fn join(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
+    fn join(&mut self, reference: &str) -> Result<CrawlUrl, UrlError> {
         match self {
-            Self::Crawl(url) => url.join(reference),
+            Self::Crawl(base) => base.join(reference),
             Self::Foreign(url) => CrawlUrl::parse(url.join(reference)?.as_str()),
         }
     }
@@ -51,7 +52,7 @@ impl Base {
 /// counted.
 pub(crate) fn links(
     found: Vec<Found>,
-    base: &Base,
+    base: &mut Base,
     charset: &'static Encoding,
     room: usize,
     notes: &mut Notes,
