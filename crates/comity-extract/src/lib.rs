@@ -33,7 +33,8 @@
 //! |---|---|
 //! | `page` | [`PageReader`], [`Page`]: the way through |
 //! | `charset`, `prescan`, `content_type` | [`Charset`], [`ContentKind`]: how the bytes are read |
-//! | `markup`, `collect` | the tokeniser, and what its elements say |
+//! | `html` | the tokeniser, and what is open around a tag |
+//! | `collect` | what elements say |
 //! | `attribute`, `srcset`, `refresh`, `rel` | the small languages within attributes; [`Rel`] |
 //! | `resolve`, `query`, `link` | from references to [`Link`]s |
 //! | `limits`, `notes` | [`PageLimits`], and [`Notes`] on what was left out |
@@ -42,9 +43,9 @@ mod attribute;
 mod charset;
 mod collect;
 mod content_type;
+mod html;
 mod limits;
 mod link;
-mod markup;
 mod notes;
 mod page;
 mod prescan;

@@ -152,9 +152,9 @@ fn templates_and_noscript() {
             &["a http://h.test/a/b/x", "a http://h.test/a/b/y"],
         ),
         (
-            "noscript twice, the first broken",
-            "<noscript><a href='x</noscript><noscript><a href=y></noscript>",
-            &["a http://h.test/a/b/y"],
+            "noscript ends as markup ends, not as text",
+            "<noscript><a href='x</noscript>'><!--</noscript>--><a href=y></noscript>",
+            &["a http://h.test/a/b/x%3C/noscript%3E", "a http://h.test/a/b/y"],
         ),
         ("noscript empty", "<noscript></noscript><a href=x>", &["a http://h.test/a/b/x"]),
         (

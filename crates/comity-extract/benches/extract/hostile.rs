@@ -4,31 +4,15 @@ use comity_extract::{PageLimits, PageReader};
 use comity_url::CrawlUrl;
 
 use crate::rounds::Contestant;
+use shapes::HOSTILE;
+
+#[path = "../../tests/shared/hostile.rs"]
+mod shapes;
 
 const BYTES: usize = 10_000_000;
 
-type Shape = (&'static str, &'static str, &'static str);
-
-/// Name, what stands once, what is repeated up to the size.
-const SHAPES: [Shape; 14] = [
-    ("nested tags", "", "<div>"),
-    ("open paragraphs", "", "<p>x"),
-    ("nested svg", "", "<svg>"),
-    ("nested templates", "", "<template>"),
-    ("one attribute", "<a href='", "x"),
-    ("one tag of attributes", "<a ", "a=b "),
-    ("one tag of distinct-looking attributes", "<a ", "href=x "),
-    ("tag openers", "", "<"),
-    ("comment openers", "", "<!--"),
-    ("references", "<a href='", "&amp;"),
-    ("links of five bytes", "", "<a href=x>"),
-    ("links to elsewhere", "", "<a href=//h.test/?a>"),
-    ("a srcset", "<img srcset='", "a,b 1x, "),
-    ("noscript", "", "<noscript><a href=x></noscript>"),
-];
-
 pub(crate) fn pages() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
-    SHAPES.iter().map(|(name, start, repeated)| {
+    HOSTILE.iter().map(|(name, start, repeated)| {
         (*name, format!("{start}{}", repeated.repeat(BYTES / repeated.len())).into_bytes())
     })
 }
