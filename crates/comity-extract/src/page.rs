@@ -167,8 +167,8 @@ impl PageReader {
             let (result, read, written, replaced) =
                 decoding.decoder.decode_to_utf8(bytes, decoding.block.as_mut_slice(), last);
             bytes = bytes.get(read..).unwrap_or_default();
-            self.tree.collector.notes.replaced |= replaced;
             decoding.take(written, &mut self.tree);
+            self.tree.collector.notes.replaced |= replaced && decoding.sniff == Sniff::Html;
             if result == CoderResult::InputEmpty {
                 return;
             }

@@ -6,6 +6,7 @@
 
 mod cases;
 mod docs;
+mod seeds;
 mod soup;
 mod tree;
 
