@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use comity_signals::{HeadFacts, RobotsMeta};
+use comity_signals::{HeadFacts, LicenceLink, RobotsMeta};
 
 use crate::html::{Attribute, Name, StartTag};
 use crate::notes::bump;
-use crate::{LinkTag, Notes, PageLimits, Rel, attribute, refresh, srcset};
+use crate::{LinkTag, Notes, PageLimits, Rel, attribute, link_field, refresh, srcset};
 
 /// Bytes of a title or a meta's content that are kept.
 const FACT_BYTES: usize = 4096;
@@ -19,6 +19,8 @@ pub(crate) struct Found {
     pub(crate) tag: LinkTag,
     pub(crate) rel: Rel,
     pub(crate) reference: Box<str>,
+    pub(crate) hreflang: Option<Box<str>>,
+    pub(crate) media_type: Option<Box<str>>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,6 +36,8 @@ enum Title {
 pub(crate) struct Collector {
     limits: PageLimits,
     pub(crate) found: Vec<Found>,
+    /// Those of `Link` fields, which no base element moves.
+    pub(crate) of_fields: Vec<Found>,
     pub(crate) base: Option<String>,
     pub(crate) head: HeadFacts,
     pub(crate) notes: Notes,
@@ -47,6 +51,17 @@ pub(crate) struct Collector {
 impl Collector {
     pub(crate) fn new(limits: PageLimits) -> Self {
         Self { limits, ..Self::default() }
+    }
+
+    /// Takes the value of a `Link` field. Those with an anchor are links of other documents (RFC 8288 §3.2).
+    pub(crate) fn link_field(&mut self, value: &str) {
+        for link in link_field::links(value).filter(|link| !link.has_anchor) {
+            if let Some(mut found) = self.admit(LinkTag::Header, Rel::parse(&link.rel), link.target) {
+                found.hreflang = link.hreflang.as_deref().and_then(short);
+                found.media_type = link.media_type.as_deref().and_then(short);
+                self.of_fields.push(found);
+            }
+        }
     }
 
     pub(crate) fn tag_cut(&mut self) {
@@ -124,18 +139,32 @@ impl Collector {
     }
 
     fn hyperlink(&mut self, kind: LinkTag, tag: &StartTag<'_>) {
-        if let Some(reference) = tag.value(Attribute::Href) {
-            self.add(kind, rel(tag), &reference);
+        let Some(reference) = tag.value(Attribute::Href) else { return };
+        let rel = rel(tag);
+        if rel.contains(Rel::LICENSE) {
+            self.licence(&reference, tag);
+        }
+        if let Some(mut found) = self.admit(kind, rel, &reference) {
+            found.hreflang = tag.value(Attribute::Hreflang).as_deref().and_then(short);
+            found.media_type = tag.value(Attribute::Type).as_deref().and_then(short);
+            self.found.push(found);
         }
     }
 
     fn link(&mut self, tag: &StartTag<'_>) {
         let Some(reference) = tag.value(Attribute::Href).filter(|reference| !reference.is_empty()) else { return };
-        let rel = rel(tag);
-        if rel.contains(Rel::CANONICAL) && self.head.canonical.is_none() && reference.len() <= FACT_BYTES {
-            self.head.canonical = Some(reference.to_string());
+        if rel(tag).contains(Rel::CANONICAL) && self.head.canonical.is_none() && reference.len() <= FACT_BYTES {
+            self.head.canonical = Some(reference.into_owned());
         }
-        self.add(LinkTag::Link, rel, &reference);
+        self.hyperlink(LinkTag::Link, tag);
+    }
+
+    fn licence(&mut self, reference: &str, tag: &StartTag<'_>) {
+        if self.head.licences.len() >= self.limits.metas || reference.len() > FACT_BYTES {
+            return bump(&mut self.notes.heads_cut);
+        }
+        let media_type = tag.value(Attribute::Type).as_deref().and_then(short).map(String::from);
+        self.head.licences.push(LicenceLink { href: reference.to_owned(), media_type });
     }
 
     fn image(&mut self, kind: LinkTag, tag: &StartTag<'_>) {
@@ -211,21 +240,36 @@ impl Collector {
     }
 
     fn add(&mut self, tag: LinkTag, rel: Rel, reference: &str) {
-        if is_never_http(reference) {
-            return bump(&mut self.notes.other_schemes);
+        if let Some(found) = self.admit(tag, rel, reference) {
+            self.found.push(found);
         }
-        if reference.len() > self.limits.reference_bytes {
-            return bump(&mut self.notes.too_long);
-        }
-        let count = if tag.leads_to_document(rel) { &mut self.pages } else { &mut self.resources };
-        let bytes = self.bytes.saturating_add(reference.len());
-        if *count >= self.limits.links || bytes > self.limits.references_bytes {
-            return bump(&mut self.notes.links_cut);
-        }
-        *count += 1;
-        self.bytes = bytes;
-        self.found.push(Found { tag, rel, reference: reference.into() });
     }
+
+    /// Counts a reference, or what it was left out for.
+    fn admit(&mut self, tag: LinkTag, rel: Rel, reference: &str) -> Option<Found> {
+        let left_out = if is_never_http(reference) {
+            &mut self.notes.other_schemes
+        } else if reference.len() > self.limits.reference_bytes {
+            &mut self.notes.too_long
+        } else {
+            let count = if tag.leads_to_document(rel) { &mut self.pages } else { &mut self.resources };
+            let bytes = self.bytes.saturating_add(reference.len());
+            if *count < self.limits.links && bytes <= self.limits.references_bytes {
+                *count += 1;
+                self.bytes = bytes;
+                return Some(Found { tag, rel, reference: reference.into(), hreflang: None, media_type: None });
+            }
+            &mut self.notes.links_cut
+        };
+        bump(left_out);
+        None
+    }
+}
+
+/// A word that says what a target is; one that is long says nothing.
+fn short(text: &str) -> Option<Box<str>> {
+    let text = text.trim_ascii();
+    (!text.is_empty() && text.len() <= 128).then(|| text.into())
 }
 
 fn rel(tag: &StartTag<'_>) -> Rel {

@@ -36,6 +36,7 @@
 //! | `html` | the tokeniser, and what is open around a tag |
 //! | `collect` | what elements say |
 //! | `attribute`, `srcset`, `refresh`, `rel` | the small languages within attributes; [`Rel`] |
+//! | `link_field` | `Link` fields of the response |
 //! | `resolve`, `query`, `link` | from references to [`Link`]s |
 //! | `limits`, `notes` | [`PageLimits`], and [`Notes`] on what was left out |
 
@@ -46,6 +47,7 @@ mod content_type;
 mod html;
 mod limits;
 mod link;
+mod link_field;
 mod notes;
 mod page;
 mod prescan;

@@ -26,7 +26,7 @@ pub struct Page {
     pub charset: Option<Charset>,
     /// What its references were resolved against: the first `base[href]`, else the page's own URL.
     pub base: String,
-    /// Its links in document order, repeated ones too.
+    /// Its links: those of `Link` fields, then those of the document in its order, repeated ones too.
     pub links: Vec<Link>,
     /// What its head says, raw.
     pub head: HeadFacts,
@@ -88,6 +88,13 @@ impl PageReader {
         }
     }
 
+    /// Takes the value of one `Link` field of the response, of any Content-Type; before or after the bytes. Its links
+    /// come first on the page ([`LinkTag::Header`](crate::LinkTag::Header)); those with an `anchor` are other documents'
+    /// and are left out (RFC 8288 §3.2).
+    pub fn link_field(&mut self, value: &str) {
+        self.tree.collector.link_field(value);
+    }
+
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.declared == Declared::Other {
@@ -119,7 +126,11 @@ impl PageReader {
         let base_href = collector.base.as_deref().map(|href| crate::query::in_charset(href, encoding));
         let mut base = Base::of(&self.url, base_href.as_deref());
         let mut notes = collector.notes;
-        let links = resolve::links(collector.found, &mut base, encoding, self.limits.url_bytes, &mut notes);
+        let mut room = self.limits.url_bytes;
+        // A Link field is resolved against the page itself (RFC 8288 §3.1), and is ASCII.
+        let mut itself = Base::of(&self.url, None);
+        let mut links = resolve::links(collector.of_fields, &mut itself, UTF_8, &mut room, &mut notes);
+        links.extend(resolve::links(collector.found, &mut base, encoding, &mut room, &mut notes));
         Page { content, charset, base: base.as_str().to_owned(), links, head: collector.head, notes }
     }
 

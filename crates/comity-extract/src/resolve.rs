@@ -48,27 +48,26 @@ impl Base {
     }
 }
 
-/// Resolves what was found, as long as the URLs fit into `room` bytes; what resolves to no crawl URL is
-/// counted.
+/// Resolves what was found, as long as the URLs fit into `room` bytes, which are used up; what resolves to no crawl URL
+/// is counted.
 pub(crate) fn links(
     found: Vec<Found>,
     base: &mut Base,
     charset: &'static Encoding,
-    room: usize,
+    room: &mut usize,
     notes: &mut Notes,
 ) -> Vec<Link> {
     let mut links = Vec::with_capacity(found.len());
-    let mut bytes = 0_usize;
-    for Found { tag, rel, reference } in found {
-        if bytes > room {
+    for Found { tag, rel, reference, hreflang, media_type } in found {
+        if *room == 0 {
             bump(&mut notes.links_cut);
             continue;
         }
         match base.join(&query::in_charset(&reference, charset)) {
             Ok(url) => {
-                bytes = bytes.saturating_add(url.as_str().len());
+                *room = room.saturating_sub(url.as_str().len());
                 let suspicious = looks_suspicious(&reference);
-                links.push(Link { url, reference, tag, rel, suspicious });
+                links.push(Link { url, reference, tag, rel, hreflang, media_type, suspicious });
             }
             Err(why) => notes.refuse(&why),
         }

@@ -1,5 +1,6 @@
 //! What the references of one page are resolved against.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use url::Url;
@@ -48,7 +49,7 @@ impl BaseUrl {
         if let Some(url) = fast::join(&self.url, reference, &mut self.text, &mut self.neighbour) {
             return Ok(url);
         }
-        let url = sendable::parse(reference, Some(self.parsed()?))?;
+        let url = sendable::parse(&two_slashes(reference), Some(self.parsed()?))?;
         let has_own_origin = url[..url::Position::AfterPort] == *self.url.origin().as_str();
         let origin = if has_own_origin { self.url.origin().clone() } else { Origin::of_url(&url) };
         Ok(CrawlUrl::of_url(&url, origin))
@@ -60,6 +61,17 @@ impl BaseUrl {
             // A crawl URL parses: it is the serialisation of one that was parsed.
             empty => Ok(empty.insert(Url::parse(self.url.as_str())?)),
         }
+    }
+}
+
+/// `///host/` is `//host/`, as browsers read it, where the `url` crate 2.5 sees an empty host.
+///
+/// Source: the URL standard, "special authority ignore slashes state".
+fn two_slashes(reference: &str) -> Cow<'_, str> {
+    let trimmed = reference.trim_start_matches(|c: char| c <= ' ');
+    match trimmed.strip_prefix("//").filter(|rest| rest.starts_with(['/', '\\'])) {
+        Some(rest) => Cow::Owned(format!("//{}", rest.trim_start_matches(['/', '\\']))),
+        None => Cow::Borrowed(reference),
     }
 }
 

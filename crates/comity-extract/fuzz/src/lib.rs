@@ -147,7 +147,7 @@ pub fn url(bytes: &[u8]) {
     let (base, reference) = text.split_once('\n').unwrap_or((PAGE, &text));
     alike(CrawlUrl::parse(reference), Url::parse(reference).ok(), reference);
     let Ok(base) = CrawlUrl::parse(base) else { return };
-    let joined = Url::parse(base.as_str()).unwrap().join(reference).ok();
+    let joined = Url::parse(base.as_str()).unwrap().join(&two_slashes(reference)).ok();
     alike(base.join(reference), joined.clone(), reference);
     let mut shared = BaseUrl::new(base);
     for _ in 0..2 {
@@ -188,4 +188,11 @@ fn crawl_form(mut url: Url) -> Option<Url> {
         url.set_host(Some(&host)).ok()?;
     }
     Some(url)
+}
+
+/// `///h` is `//h` by the URL standard; the `url` crate has it otherwise.
+fn two_slashes(reference: &str) -> String {
+    let trimmed = reference.trim_start_matches(|c: char| c <= ' ');
+    let slashes = trimmed.len() - trimmed.trim_start_matches(['/', '\\']).len();
+    if slashes > 2 && trimmed.starts_with("//") { format!("//{}", &trimmed[slashes..]) } else { reference.to_owned() }
 }

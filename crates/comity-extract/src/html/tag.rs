@@ -17,6 +17,7 @@ pub(crate) enum Attribute {
     Encoding,
     Face,
     Href,
+    Hreflang,
     HttpEquiv,
     Lang,
     Name,
@@ -25,6 +26,7 @@ pub(crate) enum Attribute {
     Size,
     Src,
     Srcset,
+    Type,
     XlinkHref,
     XmlLang,
 }
@@ -40,12 +42,15 @@ impl Attribute {
                 .or_else(|| one("name", Self::Name))
                 .or_else(|| one("data", Self::Data))
                 .or_else(|| one("lang", Self::Lang))
+                .or_else(|| one("type", Self::Type))
                 .or_else(|| one("face", Self::Face))
                 .or_else(|| one("size", Self::Size)),
             5 => one("color", Self::Color),
             6 => one("srcset", Self::Srcset).or_else(|| one("poster", Self::Poster)),
             7 => one("content", Self::Content),
-            8 => one("xml:lang", Self::XmlLang).or_else(|| one("encoding", Self::Encoding)),
+            8 => one("xml:lang", Self::XmlLang)
+                .or_else(|| one("encoding", Self::Encoding))
+                .or_else(|| one("hreflang", Self::Hreflang)),
             10 => one("http-equiv", Self::HttpEquiv).or_else(|| one("xlink:href", Self::XlinkHref)),
             _ => None,
         }

@@ -2,7 +2,7 @@
 
 use crate::{ours, read, tree};
 
-const CASES: &[&str] = &[
+pub(crate) const CASES: &[&str] = &[
     // Attributes.
     "<a href=x href=y>",
     "<a HREF=x>",

@@ -170,12 +170,12 @@ fn base(document: &Url, elements: &[Element]) -> Url {
 }
 
 fn resolved(base: &Url, (tag, reference): Reference) -> Option<String> {
-    let url = crawl_form(base.join(&reference).ok()?)?;
+    let url = crawl_form(base.join(&two_slashes(&reference)).ok()?)?;
     Some(format!("{tag} {url}"))
 }
 
 /// Fragment, user info and a trailing dot off.
-fn crawl_form(mut url: Url) -> Option<Url> {
+pub(crate) fn crawl_form(mut url: Url) -> Option<Url> {
     if !matches!(url.scheme(), "http" | "https") {
         return None;
     }
@@ -187,4 +187,11 @@ fn crawl_form(mut url: Url) -> Option<Url> {
         url.set_host(Some(host)).ok()?;
     }
     Some(url)
+}
+
+/// `///h` is `//h` by the URL standard; the `url` crate has it otherwise.
+fn two_slashes(reference: &str) -> String {
+    let trimmed = reference.trim_start_matches(|c: char| c <= ' ');
+    let slashes = trimmed.len() - trimmed.trim_start_matches(['/', '\\']).len();
+    if slashes > 2 && trimmed.starts_with("//") { format!("//{}", &trimmed[slashes..]) } else { reference.to_owned() }
 }
