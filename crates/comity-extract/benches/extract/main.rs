@@ -23,8 +23,10 @@ const PACKAGES: [(&str, &str); 3] =
 
 fn main() {
     // Without `--bench` this is `cargo test --all-targets`: one round shows that it runs.
-    let rounds = if std::env::args().any(|arg| arg == "--bench") { 9 } else { 1 };
-    let installed = PACKAGES.iter().filter(|_| rounds > 1);
+    let is_bench = std::env::args().any(|arg| arg == "--bench");
+    let asked = std::env::args().skip(1).find_map(|arg| arg.parse().ok());
+    let rounds = if is_bench { asked.unwrap_or(9) } else { 1 };
+    let installed = PACKAGES.iter().filter(|_| is_bench);
     let mut corpora: Vec<Corpus> =
         installed.filter_map(|(package, folder)| Corpus::installed(package, folder)).collect();
     corpora.push(Corpus::generated());
