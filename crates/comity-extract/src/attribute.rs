@@ -5,24 +5,30 @@ use std::borrow::Cow;
 use htmlize::Context;
 
 /// Decodes an attribute value by the attribute rules of the HTML standard ("named character reference
-/// state"): `&copy=` stays, `&copy"` decodes. NUL becomes U+FFFD ("attribute value states").
-pub(crate) fn attribute_value(raw: String) -> String {
+/// state"): `&copy=` stays, `&copy"` decodes. NUL becomes U+FFFD ("attribute value states"), line ends become line feeds
+/// ("preprocessing the input stream").
+pub(crate) fn attribute_value(raw: &str) -> Cow<'_, str> {
     decode(raw, Context::Attribute)
 }
 
 /// Decodes the text of a `title`.
-pub(crate) fn text(raw: String) -> String {
+pub(crate) fn text(raw: &str) -> Cow<'_, str> {
     decode(raw, Context::General)
 }
 
-fn decode(raw: String, context: Context) -> String {
-    let raw = if raw.contains('\0') { raw.replace('\0', "\u{fffd}") } else { raw };
-    if !raw.contains('&') {
-        return raw;
+fn decode(raw: &str, context: Context) -> Cow<'_, str> {
+    if !raw.bytes().any(|byte| matches!(byte, b'&' | b'\0' | b'\r')) {
+        return Cow::Borrowed(raw);
     }
-    match htmlize::unescape_in(raw.as_str(), context) {
-        Cow::Borrowed(_) => raw,
-        Cow::Owned(decoded) => decoded,
+    let is_odd = raw.contains(['\0', '\r']);
+    let raw = if is_odd {
+        Cow::Owned(raw.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}"))
+    } else {
+        Cow::Borrowed(raw)
+    };
+    match raw {
+        Cow::Borrowed(raw) => htmlize::unescape_in(raw, context),
+        Cow::Owned(raw) => Cow::Owned(htmlize::unescape_in(raw, context).into_owned()),
     }
 }
 
@@ -60,14 +66,15 @@ mod tests {
             ("&AMP&GT", "&>"),
             ("&Amp;", "&Amp;"),
             ("a\0b", "a\u{fffd}b"),
+            ("a\r\nb\rc&#13;", "a\nb\nc\r"),
         ];
         for (raw, decoded) in rows {
-            assert_eq!(attribute_value(raw.to_owned()), decoded, "{raw:?}");
+            assert_eq!(attribute_value(raw), decoded, "{raw:?}");
         }
     }
 
     #[test]
     fn text_decodes_without_the_attribute_exception() {
-        assert_eq!(text("&copy=1 &notit; &amp;amp;".to_owned()), "\u{a9}=1 \u{ac}it; &amp;");
+        assert_eq!(text("&copy=1 &notit; &amp;amp;"), "\u{a9}=1 \u{ac}it; &amp;");
     }
 }

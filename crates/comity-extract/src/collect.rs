@@ -1,28 +1,17 @@
 //! What the elements of a page say, gathered in document order.
 
-use comity_signals::{HeadFacts, RobotsMeta};
-use lol_html::html_content::TextType;
-use lol_html::send::Element;
+use std::borrow::Cow;
 
+use comity_signals::{HeadFacts, LicenceLink, RobotsMeta};
+
+use crate::html::{Attribute, Name, StartTag};
 use crate::notes::bump;
-use crate::{LinkTag, Notes, PageLimits, Rel, attribute, refresh, srcset};
-
-/// The elements a page is read for.
-pub(crate) const ELEMENTS: [&str; 19] = [
-    "a", "area", "audio", "base", "embed", "frame", "html", "iframe", "image", "img", "link", "meta", "noscript",
-    "object", "source", "title", "track", "use", "video",
-];
-
-/// `noscript` within `noscript` is read this deep; what lies deeper is text.
-pub(crate) const NOSCRIPT_DEPTH: usize = 3;
+use crate::{LinkTag, Notes, PageLimits, Rel, attribute, link_field, refresh, srcset};
 
 /// Bytes of a title or a meta's content that are kept.
 const FACT_BYTES: usize = 4096;
 /// A base element may be longer than a reference: without it all relative links would be wrong.
 const BASE_BYTES: usize = comity_url::MAX_CRAWL_URL_BYTES;
-
-const HTML: &str = "http://www.w3.org/1999/xhtml";
-const SVG: &str = "http://www.w3.org/2000/svg";
 
 /// A reference, not yet resolved.
 #[derive(Debug)]
@@ -30,31 +19,8 @@ pub(crate) struct Found {
     pub(crate) tag: LinkTag,
     pub(crate) rel: Rel,
     pub(crate) reference: Box<str>,
-}
-
-/// What the text of the `noscript` elements at one depth is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Noscript {
-    /// Not read: within a template, or foreign.
-    #[default]
-    Ignored,
-    /// A new element: its text is the start of a fragment.
-    Opened,
-    /// More of the same fragment.
-    Going,
-}
-
-/// How far a collector has come.
-#[derive(Debug)]
-pub(crate) struct Mark {
-    found: usize,
-    robots: usize,
-    tdm_reservation: usize,
-    tdm_policy: usize,
-    pages: usize,
-    resources: usize,
-    bytes: usize,
-    notes: Notes,
+    pub(crate) hreflang: Option<Box<str>>,
+    pub(crate) media_type: Option<Box<str>>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -70,14 +36,13 @@ enum Title {
 pub(crate) struct Collector {
     limits: PageLimits,
     pub(crate) found: Vec<Found>,
+    /// Those of `Link` fields, which no base element moves.
+    pub(crate) of_fields: Vec<Found>,
     pub(crate) base: Option<String>,
     pub(crate) head: HeadFacts,
     pub(crate) notes: Notes,
     title: Title,
     title_text: String,
-    /// Depth and offset of the element last seen within a template.
-    in_template: Option<(usize, usize)>,
-    noscript: [Noscript; NOSCRIPT_DEPTH],
     pages: usize,
     resources: usize,
     bytes: usize,
@@ -88,213 +53,178 @@ impl Collector {
         Self { limits, ..Self::default() }
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
-            found: self.found.len(),
-            robots: self.head.robots.len(),
-            tdm_reservation: self.head.tdm_reservation.len(),
-            tdm_policy: self.head.tdm_policy.len(),
-            pages: self.pages,
-            resources: self.resources,
-            bytes: self.bytes,
-            notes: self.notes.clone(),
+    /// Takes the value of a `Link` field. Those with an anchor are links of other documents (RFC 8288 §3.2).
+    pub(crate) fn link_field(&mut self, value: &str) {
+        for link in link_field::links(value).filter(|link| !link.has_anchor) {
+            if let Some(mut found) = self.admit(LinkTag::Header, Rel::parse(&link.rel), link.target) {
+                found.hreflang = link.hreflang.as_deref().and_then(short);
+                found.media_type = link.media_type.as_deref().and_then(short);
+                self.of_fields.push(found);
+            }
         }
     }
 
-    /// Drops what was found since `mark`, as it will be read again; answers how often that has happened.
-    /// Values of which the first counts stay: the second reading finds the same.
-    pub(crate) fn roll_back(&mut self, mark: Mark) -> u32 {
-        self.found.truncate(mark.found);
-        self.head.robots.truncate(mark.robots);
-        self.head.tdm_reservation.truncate(mark.tdm_reservation);
-        self.head.tdm_policy.truncate(mark.tdm_policy);
-        (self.pages, self.resources, self.bytes) = (mark.pages, mark.resources, mark.bytes);
-        self.notes = mark.notes;
-        bump(&mut self.notes.restarts);
-        self.notes.restarts
+    pub(crate) fn tag_cut(&mut self) {
+        bump(&mut self.notes.tags_cut);
     }
 
-    /// Says that this element, which [`Collector::element`] may get next, lies within a template: its
-    /// content is no part of the document.
-    pub(crate) fn enter_template(&mut self, element: &Element<'_, '_>, depth: usize) {
-        self.in_template = Some((depth, element.source_location().bytes().start));
-    }
-
-    /// Takes one start tag; `depth` counts the `noscript` elements around it.
-    pub(crate) fn element(&mut self, element: &Element<'_, '_>, depth: usize) {
-        let in_template = self.in_template.take() == Some((depth, element.source_location().bytes().start));
-        let name = element.tag_name();
-        if name == "title" && self.title == Title::Reading {
+    /// Takes text of an element that holds text only.
+    pub(crate) fn title_text(&mut self, text: &[u8]) {
+        let room = FACT_BYTES.saturating_sub(self.title_text.len());
+        if self.title != Title::Reading || text.is_empty() {
+            return;
+        }
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let kept = prefix(text, room);
+        self.title_text.push_str(kept);
+        if kept.len() < text.len() {
+            bump(&mut self.notes.heads_cut);
+            // Nothing more is taken, or a later short piece would close the gap.
             self.title = Title::Read;
         }
-        let namespace = element.namespace_uri();
-        if name == "noscript" {
-            let read = namespace == HTML && !in_template;
-            self.open_noscript(depth, if read { Noscript::Opened } else { Noscript::Ignored });
-        } else if in_template {
-        } else if namespace == HTML {
-            self.html_element(&name, element);
-        } else if namespace == SVG {
-            self.svg_element(&name, element);
-        }
     }
 
-    fn open_noscript(&mut self, depth: usize, state: Noscript) {
-        if let Some(slot) = self.noscript.get_mut(depth) {
-            *slot = state;
-        }
-    }
-
-    /// What the next text of a `noscript` at `depth` is.
-    pub(crate) fn noscript(&mut self, depth: usize) -> Noscript {
-        let Some(slot) = self.noscript.get_mut(depth) else { return Noscript::Ignored };
-        let state = *slot;
-        if state == Noscript::Opened {
-            *slot = Noscript::Going;
-        }
-        state
-    }
-
-    /// Takes text of a `title` element. That of an HTML title is of the kind RCDATA; other titles stand in
-    /// SVG, where the tokeniser reports them as HTML elements.
-    pub(crate) fn title_text(&mut self, text: &str, kind: TextType, is_last: bool) {
-        if self.title == Title::Reading && kind != TextType::RCData {
-            self.title = Title::Awaited;
-        }
+    pub(crate) fn title_end(&mut self) {
         if self.title == Title::Reading {
-            let room = FACT_BYTES.saturating_sub(self.title_text.len());
-            let kept = prefix(text, room);
-            if kept.len() < text.len() {
-                bump(&mut self.notes.heads_cut);
-            }
-            // Once cut, nothing more is taken, or a later short chunk would close the gap.
-            self.title_text.push_str(kept);
-            if is_last || kept.len() < text.len() {
-                self.title = Title::Read;
-            }
+            self.title = Title::Read;
         }
     }
 
     /// Puts the title together; nothing comes after.
     pub(crate) fn finish(&mut self) {
-        let text = attribute::text(std::mem::take(&mut self.title_text));
+        let text = attribute::text(&self.title_text);
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         self.head.title = Some(words.join(" ")).filter(|title| !title.is_empty());
     }
 
-    fn html_element(&mut self, name: &str, element: &Element<'_, '_>) {
-        match name {
-            "a" => self.hyperlink(LinkTag::A, element),
-            "area" => self.hyperlink(LinkTag::Area, element),
-            "link" => self.link(element),
-            "meta" => self.meta(element),
-            "base" => self.base(element),
-            "html" => self.html(element),
-            "title" if self.title == Title::Awaited => self.title = Title::Reading,
-            "iframe" => self.resource(LinkTag::Iframe, element, "src"),
-            "frame" => self.resource(LinkTag::Frame, element, "src"),
-            "img" | "image" => self.image(LinkTag::Img, element),
-            "source" => self.image(LinkTag::Source, element),
-            "video" => {
-                self.resource(LinkTag::Video, element, "src");
-                self.resource(LinkTag::Video, element, "poster");
+    /// Takes an element of HTML.
+    pub(crate) fn html_element(&mut self, tag: &StartTag<'_>) {
+        match tag.name {
+            Name::A => self.hyperlink(LinkTag::A, tag),
+            Name::AREA => self.hyperlink(LinkTag::Area, tag),
+            Name::LINK => self.link(tag),
+            Name::META => self.meta(tag),
+            Name::BASE => self.base(tag),
+            Name::HTML => self.html(tag),
+            Name::TITLE if self.title == Title::Awaited => self.title = Title::Reading,
+            Name::IFRAME => self.resource(LinkTag::Iframe, tag, Attribute::Src),
+            Name::FRAME => self.resource(LinkTag::Frame, tag, Attribute::Src),
+            Name::IMG | Name::IMAGE => self.image(LinkTag::Img, tag),
+            Name::SOURCE => self.image(LinkTag::Source, tag),
+            Name::VIDEO => {
+                self.resource(LinkTag::Video, tag, Attribute::Src);
+                self.resource(LinkTag::Video, tag, Attribute::Poster);
             }
-            "audio" => self.resource(LinkTag::Audio, element, "src"),
-            "track" => self.resource(LinkTag::Track, element, "src"),
-            "embed" => self.resource(LinkTag::Embed, element, "src"),
-            "object" => self.resource(LinkTag::Object, element, "data"),
+            Name::AUDIO => self.resource(LinkTag::Audio, tag, Attribute::Src),
+            Name::TRACK => self.resource(LinkTag::Track, tag, Attribute::Src),
+            Name::EMBED => self.resource(LinkTag::Embed, tag, Attribute::Src),
+            Name::OBJECT => self.resource(LinkTag::Object, tag, Attribute::Data),
             _ => {}
         }
     }
 
-    /// SVG takes `href`, and `xlink:href` where that is missing. Source: SVG 2 §16.1.6.
-    fn svg_element(&mut self, name: &str, element: &Element<'_, '_>) {
-        let tag = match name {
-            "a" => LinkTag::A,
-            "image" => LinkTag::SvgImage,
-            "use" => LinkTag::SvgUse,
+    /// Takes an element of SVG, which has `href`, and `xlink:href` where that is missing. Source: SVG 2 §16.1.6.
+    pub(crate) fn svg_element(&mut self, tag: &StartTag<'_>) {
+        let kind = match tag.name {
+            Name::A => LinkTag::A,
+            Name::IMAGE => LinkTag::SvgImage,
+            Name::USE => LinkTag::SvgUse,
             _ => return,
         };
-        let Some(reference) = attr(element, "href").or_else(|| attr(element, "xlink:href")) else { return };
+        let Some(reference) = tag.value(Attribute::Href).or_else(|| tag.value(Attribute::XlinkHref)) else { return };
         // A part of this very document is no other resource.
-        if tag == LinkTag::A || !reference.trim_start().starts_with('#') {
-            self.add(tag, rel(element), reference);
+        if kind == LinkTag::A || !reference.trim_start().starts_with('#') {
+            self.add(kind, rel(tag), &reference);
         }
     }
 
-    fn hyperlink(&mut self, tag: LinkTag, element: &Element<'_, '_>) {
-        if let Some(reference) = attr(element, "href") {
-            self.add(tag, rel(element), reference);
+    fn hyperlink(&mut self, kind: LinkTag, tag: &StartTag<'_>) {
+        let Some(reference) = tag.value(Attribute::Href) else { return };
+        let rel = rel(tag);
+        if rel.contains(Rel::LICENSE) {
+            self.licence(&reference, tag);
+        }
+        if let Some(mut found) = self.admit(kind, rel, &reference) {
+            found.hreflang = tag.value(Attribute::Hreflang).as_deref().and_then(short);
+            found.media_type = tag.value(Attribute::Type).as_deref().and_then(short);
+            self.found.push(found);
         }
     }
 
-    fn link(&mut self, element: &Element<'_, '_>) {
-        let Some(reference) = attr(element, "href").filter(|reference| !reference.is_empty()) else { return };
-        let rel = rel(element);
-        if rel.contains(Rel::CANONICAL) && self.head.canonical.is_none() && reference.len() <= FACT_BYTES {
-            self.head.canonical = Some(reference.clone());
+    fn link(&mut self, tag: &StartTag<'_>) {
+        let Some(reference) = tag.value(Attribute::Href).filter(|reference| !reference.is_empty()) else { return };
+        if rel(tag).contains(Rel::CANONICAL) && self.head.canonical.is_none() && reference.len() <= FACT_BYTES {
+            self.head.canonical = Some(reference.into_owned());
         }
-        self.add(LinkTag::Link, rel, reference);
+        self.hyperlink(LinkTag::Link, tag);
     }
 
-    fn image(&mut self, tag: LinkTag, element: &Element<'_, '_>) {
-        self.resource(tag, element, "src");
-        let Some(value) = attr(element, "srcset") else { return };
+    fn licence(&mut self, reference: &str, tag: &StartTag<'_>) {
+        if self.head.licences.len() >= self.limits.metas || reference.len() > FACT_BYTES {
+            return bump(&mut self.notes.heads_cut);
+        }
+        let media_type = tag.value(Attribute::Type).as_deref().and_then(short).map(String::from);
+        self.head.licences.push(LicenceLink { href: reference.to_owned(), media_type });
+    }
+
+    fn image(&mut self, kind: LinkTag, tag: &StartTag<'_>) {
+        self.resource(kind, tag, Attribute::Src);
+        let Some(value) = tag.value(Attribute::Srcset) else { return };
         for candidate in srcset::candidates(&value) {
-            self.add(tag, Rel::default(), candidate.to_owned());
+            self.add(kind, Rel::default(), candidate);
         }
     }
 
     /// An empty `src` loads nothing, other than an empty `href`.
-    fn resource(&mut self, tag: LinkTag, element: &Element<'_, '_>, name: &str) {
-        if let Some(reference) = attr(element, name).filter(|reference| !reference.trim_ascii().is_empty()) {
-            self.add(tag, Rel::default(), reference);
+    fn resource(&mut self, kind: LinkTag, tag: &StartTag<'_>, name: Attribute) {
+        if let Some(reference) = tag.value(name).filter(|reference| !reference.trim_ascii().is_empty()) {
+            self.add(kind, Rel::default(), &reference);
         }
     }
 
     /// The first base with an href counts. Source: the HTML standard, "the base element".
-    fn base(&mut self, element: &Element<'_, '_>) {
+    fn base(&mut self, tag: &StartTag<'_>) {
         if self.base.is_some() {
             return;
         }
-        match attr(element, "href") {
+        match tag.value(Attribute::Href) {
             Some(href) if href.len() > BASE_BYTES => bump(&mut self.notes.too_long),
-            href => self.base = href,
+            href => self.base = href.map(Cow::into_owned),
         }
     }
 
     /// Attributes of later `html` tags fill in what the first one lacks, as the tree builder does.
-    fn html(&mut self, element: &Element<'_, '_>) {
+    fn html(&mut self, tag: &StartTag<'_>) {
         if self.head.language.is_none() {
-            let language = attr(element, "lang").or_else(|| attr(element, "xml:lang"));
+            let language = tag.value(Attribute::Lang).or_else(|| tag.value(Attribute::XmlLang));
             self.head.language = language.map(|tag| prefix(tag.trim_ascii(), 64).to_owned()).filter(|l| !l.is_empty());
         }
     }
 
-    fn meta(&mut self, element: &Element<'_, '_>) {
-        let Some(content) = attr(element, "content") else { return };
-        if attr(element, "http-equiv").is_some_and(|value| value.eq_ignore_ascii_case("refresh")) {
+    fn meta(&mut self, tag: &StartTag<'_>) {
+        let Some(content) = tag.value(Attribute::Content) else { return };
+        if tag.value(Attribute::HttpEquiv).is_some_and(|value| value.eq_ignore_ascii_case("refresh")) {
             self.refresh(&content);
         }
-        if let Some(name) = attr(element, "name") {
-            self.named_meta(&name.trim_ascii().to_ascii_lowercase(), content);
+        if let Some(name) = tag.value(Attribute::Name) {
+            self.named_meta(&name.trim_ascii().to_ascii_lowercase(), &content);
         }
     }
 
     fn refresh(&mut self, content: &str) {
         if let Some(refresh) = refresh::parse(content).filter(|refresh| !refresh.reference.is_empty()) {
-            self.add(LinkTag::Meta { delay: refresh.delay }, Rel::default(), refresh.reference.to_owned());
+            self.add(LinkTag::Meta { delay: refresh.delay }, Rel::default(), refresh.reference);
         }
     }
 
-    fn named_meta(&mut self, name: &str, content: String) {
+    fn named_meta(&mut self, name: &str, content: &str) {
         let kept = match name {
             "tdm-reservation" => self.head.tdm_reservation.len(),
             "tdm-policy" => self.head.tdm_policy.len(),
-            _ if speaks_to_robots(name, &content) => self.head.robots.len(),
+            _ if speaks_to_robots(name, content) => self.head.robots.len(),
             _ => return,
         };
-        let content_kept = prefix(&content, FACT_BYTES);
+        let content_kept = prefix(content, FACT_BYTES);
         if kept >= self.limits.metas || content_kept.len() < content.len() {
             bump(&mut self.notes.heads_cut);
         }
@@ -309,31 +239,41 @@ impl Collector {
         }
     }
 
-    fn add(&mut self, tag: LinkTag, rel: Rel, reference: String) {
-        if is_never_http(&reference) {
-            return bump(&mut self.notes.other_schemes);
+    fn add(&mut self, tag: LinkTag, rel: Rel, reference: &str) {
+        if let Some(found) = self.admit(tag, rel, reference) {
+            self.found.push(found);
         }
-        if reference.len() > self.limits.reference_bytes {
-            return bump(&mut self.notes.too_long);
-        }
-        let count = if tag.leads_to_document(rel) { &mut self.pages } else { &mut self.resources };
-        let bytes = self.bytes.saturating_add(reference.len());
-        if *count >= self.limits.links || bytes > self.limits.references_bytes {
-            return bump(&mut self.notes.links_cut);
-        }
-        *count += 1;
-        self.bytes = bytes;
-        self.found.push(Found { tag, rel, reference: reference.into_boxed_str() });
+    }
+
+    /// Counts a reference, or what it was left out for.
+    fn admit(&mut self, tag: LinkTag, rel: Rel, reference: &str) -> Option<Found> {
+        let left_out = if is_never_http(reference) {
+            &mut self.notes.other_schemes
+        } else if reference.len() > self.limits.reference_bytes {
+            &mut self.notes.too_long
+        } else {
+            let count = if tag.leads_to_document(rel) { &mut self.pages } else { &mut self.resources };
+            let bytes = self.bytes.saturating_add(reference.len());
+            if *count < self.limits.links && bytes <= self.limits.references_bytes {
+                *count += 1;
+                self.bytes = bytes;
+                return Some(Found { tag, rel, reference: reference.into(), hreflang: None, media_type: None });
+            }
+            &mut self.notes.links_cut
+        };
+        bump(left_out);
+        None
     }
 }
 
-/// The first attribute of that name, decoded. Source: the HTML standard, "duplicate-attribute".
-fn attr(element: &Element<'_, '_>, name: &str) -> Option<String> {
-    element.get_attribute(name).map(attribute::attribute_value)
+/// A word that says what a target is; one that is long says nothing.
+fn short(text: &str) -> Option<Box<str>> {
+    let text = text.trim_ascii();
+    (!text.is_empty() && text.len() <= 128).then(|| text.into())
 }
 
-fn rel(element: &Element<'_, '_>) -> Rel {
-    attr(element, "rel").map_or_else(Rel::default, |value| Rel::parse(&value))
+fn rel(tag: &StartTag<'_>) -> Rel {
+    tag.value(Attribute::Rel).map_or_else(Rel::default, |value| Rel::parse(&value))
 }
 
 /// The longest prefix of at most `len` bytes.

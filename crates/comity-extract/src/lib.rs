@@ -33,8 +33,10 @@
 //! |---|---|
 //! | `page` | [`PageReader`], [`Page`]: the way through |
 //! | `charset`, `prescan`, `content_type` | [`Charset`], [`ContentKind`]: how the bytes are read |
-//! | `markup`, `collect` | the tokeniser, and what its elements say |
+//! | `html` | the tokeniser, and what is open around a tag |
+//! | `collect` | what elements say |
 //! | `attribute`, `srcset`, `refresh`, `rel` | the small languages within attributes; [`Rel`] |
+//! | `link_field` | `Link` fields of the response |
 //! | `resolve`, `query`, `link` | from references to [`Link`]s |
 //! | `limits`, `notes` | [`PageLimits`], and [`Notes`] on what was left out |
 
@@ -42,9 +44,10 @@ mod attribute;
 mod charset;
 mod collect;
 mod content_type;
+mod html;
 mod limits;
 mod link;
-mod markup;
+mod link_field;
 mod notes;
 mod page;
 mod prescan;

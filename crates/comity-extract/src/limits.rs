@@ -21,8 +21,7 @@ pub struct PageLimits {
     pub url_bytes: usize,
     /// Metas kept per kind. Default 64.
     pub metas: usize,
-    /// Bytes the tokeniser may hold: one unfinished tag and the stack of open elements, some
-    /// 120 bytes each. Default 16 MiB; under 1 MiB a page of deep nesting may end early.
+    /// Bytes of one tag that are held until it ends. Default 4 MiB (our choice: pictures within a tag are seldom larger).
     pub memory: usize,
 }
 
@@ -35,7 +34,7 @@ impl Default for PageLimits {
             references_bytes: 4 << 20,
             url_bytes: 8 << 20,
             metas: 64,
-            memory: 16 << 20,
+            memory: 4 << 20,
         }
     }
 }

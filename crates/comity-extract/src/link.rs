@@ -16,13 +16,18 @@ pub struct Link {
     pub tag: LinkTag,
     /// The link types of the element; empty where the element has none.
     pub rel: Rel,
+    /// The language of the target, as the element says it (`hreflang`), at most 128 bytes: of `a`, `area`, `link`, and
+    /// `Link` fields.
+    pub hreflang: Option<Box<str>>,
+    /// The media type of the target, as the element says it (`type`), at most 128 bytes; of the same elements.
+    pub media_type: Option<Box<str>>,
     /// Why the reference looks like a slip of the author; such links are not followed by default.
     pub suspicious: Option<SuspiciousReference>,
 }
 
 impl Link {
     /// Whether a crawler follows it by default: it leads to a document (`a`, `area`, `iframe`, `frame`,
-    /// meta refresh, `link` with a type that makes a hyperlink) and is not suspicious.
+    /// meta refresh, `link` and `Link` fields with a type that makes a hyperlink) and is not suspicious.
     ///
     /// `rel=nofollow` is not counted here, as operators may choose to follow such links: see
     /// [`Link::is_nofollow`].
@@ -71,6 +76,8 @@ pub enum LinkTag {
     Embed,
     /// `object[data]`.
     Object,
+    /// A `Link` field of the response (RFC 8288); its [`Rel`] says what it is.
+    Header,
     /// SVG `image`.
     SvgImage,
     /// SVG `use` of another document.
@@ -78,7 +85,7 @@ pub enum LinkTag {
 }
 
 impl LinkTag {
-    /// The element's name.
+    /// The element's name; `header` for a `Link` field.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -95,6 +102,7 @@ impl LinkTag {
             Self::Track => "track",
             Self::Embed => "embed",
             Self::Object => "object",
+            Self::Header => "header",
             Self::SvgImage => "image",
             Self::SvgUse => "use",
         }
@@ -103,7 +111,7 @@ impl LinkTag {
     pub(crate) fn leads_to_document(self, rel: Rel) -> bool {
         match self {
             Self::A | Self::Area | Self::Meta { .. } | Self::Iframe | Self::Frame => true,
-            Self::Link => rel.is_document(),
+            Self::Link | Self::Header => rel.is_document(),
             _ => false,
         }
     }

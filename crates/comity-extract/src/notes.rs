@@ -20,9 +20,8 @@ pub struct Notes {
     pub links_cut: u32,
     /// Metas beyond the bound on their number, and metas and titles cut to 4,096 bytes.
     pub heads_cut: u32,
-    /// Times the tokeniser was full ([`PageLimits::memory`](crate::PageLimits::memory)) and began anew: at
-    /// most one tag was lost each time, and what came after was read as if no element were open.
-    pub restarts: u32,
+    /// Tags longer than [`PageLimits::memory`](crate::PageLimits::memory): read as if they had no attributes.
+    pub tags_cut: u32,
     /// Whether bytes that are not of the charset were replaced by U+FFFD.
     pub replaced: bool,
     /// Why reading ended before the page did; what was found until then is kept.
@@ -35,11 +34,6 @@ pub struct Notes {
 pub enum Stopped {
     /// The page is longer than [`PageLimits::bytes`](crate::PageLimits::bytes).
     Bytes,
-    /// The tokeniser was full too often, or [`PageLimits::memory`](crate::PageLimits::memory) is too small for
-    /// any page.
-    Memory,
-    /// The tokeniser gave up on the markup.
-    Markup,
 }
 
 impl Notes {
@@ -73,8 +67,6 @@ impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bytes => "page: longer than the byte limit, the rest was not read",
-            Self::Memory => "page: the tokeniser was full too often, the rest was not read",
-            Self::Markup => "page: the markup could not be read to its end",
         })
     }
 }
@@ -88,7 +80,7 @@ impl fmt::Display for Notes {
             (self.unsendable, "references cannot be sent as judged"),
             (self.too_long, "references are too long"),
             (self.links_cut, "references beyond the limit were not kept"),
-            (self.restarts, "times the tokeniser was full and began anew"),
+            (self.tags_cut, "tags beyond the limit lost their attributes"),
             (self.heads_cut, "metas or titles beyond the limit were cut"),
         ];
         let mut clauses: Vec<String> =

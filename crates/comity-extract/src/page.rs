@@ -7,13 +7,13 @@ use comity_url::CrawlUrl;
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 
 use crate::charset::{self, Answer, Charset, CharsetSource, Hints};
+use crate::collect::Collector;
 use crate::content_type::{self, Declared};
-use crate::markup::{Markup, Shared};
+use crate::html::{Tokenizer, Tree};
 use crate::resolve::{self, Base};
 use crate::{ContentKind, Link, Notes, PageLimits, Stopped};
 
-/// The tokeniser gets the page in blocks of this many bytes, wherever the caller cut it: so what is found,
-/// and whether a limit is met, depends on the page alone.
+/// Bytes decoded at once.
 const BLOCK_BYTES: usize = 16 * 1024;
 
 /// What was found on a page.
@@ -26,7 +26,7 @@ pub struct Page {
     pub charset: Option<Charset>,
     /// What its references were resolved against: the first `base[href]`, else the page's own URL.
     pub base: String,
-    /// Its links in document order, repeated ones too.
+    /// Its links: those of `Link` fields, then those of the document in its order, repeated ones too.
     pub links: Vec<Link>,
     /// What its head says, raw.
     pub head: HeadFacts,
@@ -37,20 +37,19 @@ pub struct Page {
 /// Reads one page: bytes in, after content decoding, in chunks cut anywhere; a [`Page`] out.
 ///
 /// Nothing is an error: what cannot be read is left out and counted in [`Page::notes`]. The result depends
-/// on the bytes alone, not on how they were cut. Some 100 MB/s; memory is bounded by [`PageLimits`].
+/// on the bytes alone, not on how they were cut. Memory is bounded by [`PageLimits`].
 pub struct PageReader {
     url: CrawlUrl,
     declared: Declared,
     header: Option<&'static Encoding>,
     limits: PageLimits,
-    shared: Shared,
+    tree: Tree,
     /// The start of the page until its charset is decided.
     head: Vec<u8>,
     /// Bytes of `head` with which to ask for the charset again.
     wanted: usize,
     decoding: Option<Decoding>,
     read: u64,
-    block_bytes: usize,
 }
 
 /// What works once the charset is known.
@@ -58,10 +57,8 @@ struct Decoding {
     encoding: &'static Encoding,
     source: CharsetSource,
     decoder: Decoder,
-    scratch: Box<[u8; 8192]>,
-    block: Vec<u8>,
-    /// `None` before a sniff, and for good when the page turned out not to be HTML.
-    markup: Option<Markup>,
+    block: Box<[u8; BLOCK_BYTES]>,
+    tokenizer: Tokenizer,
     sniff: Sniff,
 }
 
@@ -83,13 +80,19 @@ impl PageReader {
             declared: content_type::kind(content_type),
             header: content_type.and_then(content_type::charset),
             limits,
-            shared: Shared::new(limits),
+            tree: Tree::new(Collector::new(limits)),
             head: Vec::new(),
             wanted: 1,
             decoding: None,
             read: 0,
-            block_bytes: BLOCK_BYTES,
         }
+    }
+
+    /// Takes the value of one `Link` field of the response, of any Content-Type; before or after the bytes. Its links
+    /// come first on the page ([`LinkTag::Header`](crate::LinkTag::Header)); those with an `anchor` are other documents'
+    /// and are left out (RFC 8288 §3.2).
+    pub fn link_field(&mut self, value: &str) {
+        self.tree.collector.link_field(value);
     }
 
     /// Takes the next bytes.
@@ -118,12 +121,16 @@ impl PageReader {
             self.decode(&[], true);
         }
         let (charset, encoding, content) = self.close();
-        let mut collector = std::mem::take(&mut *self.shared.lock());
+        let mut collector = self.tree.collector;
         collector.finish();
         let base_href = collector.base.as_deref().map(|href| crate::query::in_charset(href, encoding));
-        let base = Base::of(&self.url, base_href.as_deref());
+        let mut base = Base::of(&self.url, base_href.as_deref());
         let mut notes = collector.notes;
-        let links = resolve::links(collector.found, &base, encoding, self.limits.url_bytes, &mut notes);
+        let mut room = self.limits.url_bytes;
+        // A Link field is resolved against the page itself (RFC 8288 §3.1), and is ASCII.
+        let mut itself = Base::of(&self.url, None);
+        let mut links = resolve::links(collector.of_fields, &mut itself, UTF_8, &mut room, &mut notes);
+        links.extend(resolve::links(collector.found, &mut base, encoding, &mut room, &mut notes));
         Page { content, charset, base: base.as_str().to_owned(), links, head: collector.head, notes }
     }
 
@@ -132,7 +139,7 @@ impl PageReader {
         let taken = bytes.get(..room).unwrap_or(bytes);
         self.read = self.read.saturating_add(taken.len() as u64);
         if taken.len() < bytes.len() {
-            self.shared.lock().notes.stop(Stopped::Bytes);
+            self.tree.collector.notes.stop(Stopped::Bytes);
         }
         taken
     }
@@ -154,9 +161,8 @@ impl PageReader {
             encoding,
             source,
             decoder: encoding.new_decoder_with_bom_removal(),
-            scratch: Box::new([0; 8192]),
-            block: Vec::with_capacity(self.block_bytes),
-            markup: is_html.then(|| Markup::new(self.shared.clone(), self.limits)),
+            block: Box::new([0; BLOCK_BYTES]),
+            tokenizer: Tokenizer::new(self.limits.memory),
             sniff: if is_html { Sniff::Html } else { Sniff::Pending },
         });
         let head = std::mem::take(&mut self.head);
@@ -170,12 +176,10 @@ impl PageReader {
                 return;
             }
             let (result, read, written, replaced) =
-                decoding.decoder.decode_to_utf8(bytes, decoding.scratch.as_mut_slice(), last);
+                decoding.decoder.decode_to_utf8(bytes, decoding.block.as_mut_slice(), last);
             bytes = bytes.get(read..).unwrap_or_default();
-            if replaced {
-                self.shared.lock().notes.replaced = true;
-            }
-            decoding.take(written, self.block_bytes, &self.shared, self.limits);
+            decoding.take(written, &mut self.tree);
+            self.tree.collector.notes.replaced |= replaced && decoding.sniff == Sniff::Html;
             if result == CoderResult::InputEmpty {
                 return;
             }
@@ -185,7 +189,7 @@ impl PageReader {
     /// Ends decoder and tokeniser; says what the page was.
     fn close(&mut self) -> (Option<Charset>, &'static Encoding, ContentKind) {
         let header = self.header.map(|encoding| Charset { name: encoding.name(), source: CharsetSource::Header });
-        let Some(decoding) = self.decoding.take() else {
+        let Some(mut decoding) = self.decoding.take() else {
             return (header, self.header.unwrap_or(UTF_8), ContentKind::Other);
         };
         let content = match (self.declared, decoding.sniff) {
@@ -194,7 +198,7 @@ impl PageReader {
             _ => return (header, decoding.encoding, ContentKind::Other),
         };
         let (encoding, source) = (decoding.encoding, decoding.source);
-        decoding.finish();
+        decoding.tokenizer.finish(&mut self.tree);
         (Some(Charset { name: encoding.name(), source }), encoding, content)
     }
 }
@@ -206,33 +210,14 @@ impl fmt::Debug for PageReader {
 }
 
 impl Decoding {
-    /// Passes on `written` bytes of decoded text, in whole blocks.
-    fn take(&mut self, written: usize, block_bytes: usize, shared: &Shared, limits: PageLimits) {
-        let text = self.scratch.get(..written).unwrap_or_default();
+    /// Passes on `written` bytes of decoded text.
+    fn take(&mut self, written: usize, tree: &mut Tree) {
+        let text = self.block.get(..written).unwrap_or_default();
         if self.sniff == Sniff::Pending {
             self.sniff = sniff(text);
-            if self.sniff == Sniff::Html {
-                self.markup = Some(Markup::new(shared.clone(), limits));
-            }
         }
-        let Some(markup) = &mut self.markup else { return };
-        let mut rest = text;
-        while !rest.is_empty() {
-            let room = block_bytes.saturating_sub(self.block.len()).max(1);
-            let (taken, behind) = rest.split_at(room.min(rest.len()));
-            self.block.extend_from_slice(taken);
-            rest = behind;
-            if self.block.len() >= block_bytes {
-                markup.write(&self.block);
-                self.block.clear();
-            }
-        }
-    }
-
-    fn finish(self) {
-        if let Some(mut markup) = self.markup {
-            markup.write(&self.block);
-            markup.finish();
+        if self.sniff == Sniff::Html {
+            self.tokenizer.write(text, tree);
         }
     }
 }
@@ -255,21 +240,20 @@ mod tests {
         <template><a href=no><noscript><a href=no></noscript></template><script>'<a href=no>'</script>\
         <svg><a xlink:href=s /></svg><meta content='5; url=r' http-equiv=refresh><a href=last>";
 
-    fn read(block_bytes: usize) -> Page {
+    fn read(chunk_bytes: usize) -> Page {
         let url = CrawlUrl::parse("http://h.test/").unwrap();
         let mut reader = PageReader::new(&url, Some("text/html;charset=utf-8"), PageLimits::default());
-        reader.block_bytes = block_bytes;
-        reader.push(PAGE.as_bytes());
+        PAGE.as_bytes().chunks(chunk_bytes).for_each(|chunk| reader.push(chunk));
         reader.finish()
     }
 
     #[test]
-    fn the_tokeniser_finds_the_same_in_blocks_of_any_size() {
-        let whole = read(BLOCK_BYTES);
+    fn the_tokeniser_finds_the_same_in_chunks_of_any_size() {
+        let whole = read(PAGE.len());
         let paths: Vec<_> = whole.links.iter().map(|link| link.url.request_target()).collect();
         assert_eq!(paths, ["/b/x?a&b=%C3%A9", "/b/n.png", "/b/in", "/b/s", "/b/r", "/b/last"]);
-        for block_bytes in 1..PAGE.len() {
-            assert_eq!(read(block_bytes), whole, "blocks of {block_bytes} bytes");
+        for chunk_bytes in 1..PAGE.len() {
+            assert_eq!(read(chunk_bytes), whole, "chunks of {chunk_bytes} bytes");
         }
     }
 

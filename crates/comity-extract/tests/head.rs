@@ -80,3 +80,43 @@ fn canonical_and_tdm() {
     assert_eq!(head.tdm_reservation, ["1"]);
     assert_eq!(head.tdm_policy, ["https://h.test/p.json"]);
 }
+
+#[test]
+fn licences() {
+    let head = page(
+        "<link rel=license href=/l type=application/rsl+xml><p><a rel='nofollow License' href='l?a&amp;b'>x</a>\
+         <a rel=copyright href=c><template><a rel=license href=n></template><link rel=license>",
+    )
+    .head;
+    let found: Vec<_> = head.licences.iter().map(|link| (link.href.as_str(), link.media_type.as_deref())).collect();
+    assert_eq!(found, [("/l", Some("application/rsl+xml")), ("l?a&b", None), ("c", None)]);
+}
+
+#[test]
+fn link_fields() {
+    let url = CrawlUrl::parse("http://h.test/a/b").unwrap();
+    for content_type in ["text/html", "application/pdf"] {
+        let mut reader = PageReader::new(&url, Some(content_type), PageLimits::default());
+        reader.link_field("<c>; rel=canonical, </l>; rel=license; type=\"application/rsl+xml\"");
+        reader.link_field("<x>; rel=alternate; hreflang=de, <n>; rel=next; anchor=\"/other\", <p.js>; rel=preload");
+        reader.link_field("<mailto:a@b>; rel=author, <http://[>; rel=next");
+        reader.push(b"<base href=/f/><a href=y hreflang=fr>");
+        let page = reader.finish();
+        let shown = |link: &comity_extract::Link| {
+            let hreflang = link.hreflang.as_deref().unwrap_or("");
+            format!("{} {} {} {} {hreflang}", link.tag.as_str(), link.url.path(), link.rel, link.is_page())
+        };
+        let mut wanted = vec![
+            "header /a/c canonical true ",
+            "header /l license true ",
+            "header /a/x alternate true de",
+            "header /a/p.js preload false ",
+        ];
+        if content_type == "text/html" {
+            wanted.push("a /f/y  true fr");
+        }
+        assert_eq!(page.links.iter().map(shown).collect::<Vec<_>>(), wanted, "{content_type}");
+        assert_eq!(page.links[1].media_type.as_deref(), Some("application/rsl+xml"));
+        assert_eq!((page.notes.other_schemes, page.notes.unparseable), (1, 1));
+    }
+}

@@ -152,9 +152,9 @@ fn templates_and_noscript() {
             &["a http://h.test/a/b/x", "a http://h.test/a/b/y"],
         ),
         (
-            "noscript twice, the first broken",
-            "<noscript><a href='x</noscript><noscript><a href=y></noscript>",
-            &["a http://h.test/a/b/y"],
+            "noscript ends as markup ends, not as text",
+            "<noscript><a href='x</noscript>'><!--</noscript>--><a href=y></noscript>",
+            &["a http://h.test/a/b/x%3C/noscript%3E", "a http://h.test/a/b/y"],
         ),
         ("noscript empty", "<noscript></noscript><a href=x>", &["a http://h.test/a/b/x"]),
         (
@@ -334,6 +334,78 @@ fn what_was_left_out_is_counted() {
     assert_eq!(page.links.len(), 1);
     assert_eq!((page.notes.unparseable, page.notes.other_schemes), (2, 3));
     assert_eq!(page.notes.to_string(), "2 references are no URL; 3 references are neither http nor https");
+}
+
+/// Faults that other crawlers had with links, each with an input of its kind: report, URL of the page, its markup, links.
+type Report = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+const REPORTS: &[Report] = &[
+    (
+        "stormcrawler#1448: escapes are escaped again",
+        "http://h.test/",
+        "<a href=/a%3d%3d><a href='/90%+x'><a href=/caf%e9><a href=/%7Euser><a href=/a%2fb>",
+        &["/a%3d%3d", "/90%+x", "/caf%e9", "/%7Euser", "/a%2fb"],
+    ),
+    ("heritrix3#208: a relative base is ignored", "http://h.test/a/b/c", "<base href='/f/'><a href='x'>", &["/f/x"]),
+    ("heritrix3#208: two bases", "http://h.test/a/b/c", "<base href=/f/><base href=/g/><a href=x>", &["/f/x"]),
+    ("heritrix3#208: base after the links", "http://h.test/a/b/c", "<a href=x><base href=/f/>", &["/f/x"]),
+    (
+        "siteone-crawler#68: base of another host",
+        "http://h.test/a/",
+        "<base href='//cdn.test/'><a href=x>",
+        &["//cdn.test/x"],
+    ),
+    ("scrapy#2772: blanks around", "http://h.test/", "<a\nhref=\" \n http://h/x \n\">", &["//h/x"]),
+    ("scrapy#2772: a tab within", "http://h.test/", "<a href=\"ht\ttp://h/y\">", &["//h/y"]),
+    ("scrapy#2772: backslashes", "http://h.test/", r#"<a href="\\h\z">"#, &["//h/z"]),
+    (
+        "scrapy#7042: refresh and base",
+        "http://h.test/",
+        "<base href=/b/><meta content='0; url=t.html' http-equiv=refresh>",
+        &["/b/t.html"],
+    ),
+    ("scrapy#4967: unquoted", "http://h.test/", "<meta http-equiv=refresh content=0;url=t.html>", &["/t.html"]),
+    (
+        "scrapy#7042: in noscript",
+        "http://h.test/",
+        "<noscript><meta http-equiv=refresh content='0;url=t'></noscript>",
+        &["/t"],
+    ),
+    (
+        "Norconex#28: references decoded once",
+        "http://h.test/l",
+        "<a href='?&amp;p=2'><a href='?&amp;amp;p=2'>",
+        &["/l?&p=2", "/l?&amp;p=2"],
+    ),
+    (
+        "crawler-commons#172: one host, written in four ways",
+        "http://h.test/",
+        "<a href=http://b\u{fc}cher.test/><a href=http://xn--bcher-kva.test/><a href=http://XN--BCHER-KVA.TEST./><a href=http://xn--bcher-kva.test:80/>",
+        &["//xn--bcher-kva.test/", "//xn--bcher-kva.test/", "//xn--bcher-kva.test/", "//xn--bcher-kva.test/"],
+    ),
+    ("spider#118: no slash is forced on", "http://h.test/", "<a href=/x><a href=/x/>", &["/x", "/x/"]),
+    (
+        "wpull#232: parameters stay",
+        "http://h.test/",
+        "<a href='/a?utm_source=x'><a href='/a;jsessionid=1'><a href='/a?id=1&ref=2'>",
+        &["/a?utm_source=x", "/a;jsessionid=1", "/a?id=1&ref=2"],
+    ),
+];
+
+#[test]
+fn faults_of_other_crawlers() {
+    for (report, url, html, wanted) in REPORTS {
+        let url = CrawlUrl::parse(url).unwrap();
+        let mut reader = PageReader::new(&url, Some("text/html;charset=utf-8"), PageLimits::default());
+        reader.push(html.as_bytes());
+        let found: Vec<CrawlUrl> = reader.finish().links.into_iter().map(|link| link.url).collect();
+        let wanted: Vec<CrawlUrl> = wanted.iter().map(|wanted| url.join(wanted).unwrap()).collect();
+        assert_eq!(found, wanted, "{report}");
+    }
+    let page = page("<a href=\"1.\thttps://other/\"><meta http-equiv=refresh content='900; url=/a/b/c'>");
+    assert!(page.links[0].suspicious.is_some() && !page.links[0].is_page(), "scrapy#2772: a URL behind a list number");
+    assert_eq!(page.links[1].url.as_str(), page.base, "scrapy#7042: a page that refreshes itself leads to itself");
+    assert_eq!(page.links[1].tag, comity_extract::LinkTag::Meta { delay: 900 });
 }
 
 #[test]

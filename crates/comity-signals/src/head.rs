@@ -15,6 +15,17 @@ pub struct HeadFacts {
     pub tdm_reservation: Vec<String>,
     /// `tdm-policy` metas: their content, as written.
     pub tdm_policy: Vec<String>,
+    /// `link`, `a` and `area` elements with `rel=license`.
+    pub licences: Vec<LicenceLink>,
+}
+
+/// One link to the terms under which a page may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LicenceLink {
+    /// The `href` attribute as written; relative to the page's base.
+    pub href: String,
+    /// The `type` attribute: `application/rsl+xml` for RSL.
+    pub media_type: Option<String>,
 }
 
 /// One robots meta element.

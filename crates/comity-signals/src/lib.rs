@@ -67,7 +67,7 @@ mod xrobots;
 pub use content_signal::UseCeiling;
 pub use date::UnixSeconds;
 pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, MAX_DIAGNOSTICS_PER_CODE};
-pub use head::{HeadFacts, RobotsMeta};
+pub use head::{HeadFacts, LicenceLink, RobotsMeta};
 pub use options::{LegacyLabels, Profile, SignalOptions};
 pub use page::{PageReader, PageSignals, page_signals};
 pub use preferences::Preferences;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use url::{Position, Url};
 
-use crate::{Origin, UrlError, sendable};
+use crate::{BaseUrl, Origin, UrlError, fast, sendable};
 
 /// An absolute http or https URL in the form in which it is queued, judged, sent and recorded (design,
 /// invariant 3): the WHATWG serialisation, fragment and user info off, one trailing host dot off,
@@ -16,72 +16,69 @@ use crate::{Origin, UrlError, sendable};
 /// and `http::Uri` carries every one of them unaltered.
 ///
 /// Equality, order and hash are those of the text. For "the same page?" use [`UrlKey`](crate::UrlKey).
-/// `Clone` counts a reference.
+/// `Clone` counts two references.
 #[derive(Clone)]
-pub struct CrawlUrl(Arc<Parts>);
-
-struct Parts {
-    url: Url,
+pub struct CrawlUrl {
+    text: Arc<str>,
     origin: Origin,
+    /// Where the path ends: at the query's `?`, or at the end.
+    path_end: u16,
 }
 
 impl CrawlUrl {
     /// Parses an absolute URL by the WHATWG rules: outer blanks, tabs and line breaks go, `\` counts as
-    /// `/`, dot segments are resolved. 1 to 2 µs.
+    /// `/`, dot segments are resolved. About 0.15 µs for a URL that is written as it will be sent, 1 to 2 µs for others.
     ///
     /// # Errors
     /// [`UrlError::Syntax`] and [`UrlError::Scheme`] (`url.syntax`), [`UrlError::Unsendable`]
     /// (`url.unsendable`), [`UrlError::Length`] (`url.length`).
     pub fn parse(text: &str) -> Result<Self, UrlError> {
+        if let Some(url) = fast::parse(text) {
+            return Ok(url);
+        }
         let url = sendable::parse(text, None)?;
-        let origin = Origin::of_root(url.clone());
-        Ok(Self::of_parts(url, origin))
+        Ok(Self::of_url(&url, Origin::of_url(&url)))
     }
 
     /// Resolves `reference` (an href, a Location, a sitemap's loc) against this URL by the WHATWG rules.
-    /// A reference within the same origin shares the [`Origin`] value.
+    /// A reference within the same origin shares the [`Origin`] value. For the many references of one page see
+    /// [`BaseUrl`](crate::BaseUrl).
     ///
     /// # Errors
     /// As [`CrawlUrl::parse`].
     pub fn join(&self, reference: &str) -> Result<Self, UrlError> {
-        let url = sendable::parse(reference, Some(&self.0.url))?;
-        let origin = if url[..Position::AfterPort] == *self.origin().as_str() {
-            self.origin().clone()
-        } else {
-            Origin::of_root(url.clone())
-        };
-        Ok(Self::of_parts(url, origin))
+        BaseUrl::new(self.clone()).join(reference)
     }
 
     /// The whole URL.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        self.0.url.as_str()
+        &self.text
     }
 
     /// Its origin.
     #[must_use]
     pub fn origin(&self) -> &Origin {
-        &self.0.origin
+        &self.origin
     }
 
     /// Path and query exactly as the request line carries them (RFC 9112 §3.2.1) and as robots.txt rules
     /// are matched against; starts with `/`.
     #[must_use]
     pub fn request_target(&self) -> &str {
-        &self.0.url[Position::BeforePath..]
+        self.text.get(self.origin.as_str().len()..).unwrap_or("/")
     }
 
     /// The path, starting with `/`.
     #[must_use]
     pub fn path(&self) -> &str {
-        self.0.url.path()
+        self.text.get(self.origin.as_str().len()..usize::from(self.path_end)).unwrap_or("/")
     }
 
     /// The query without its `?`; `Some("")` for a bare `?`.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
-        self.0.url.query()
+        self.text.get(usize::from(self.path_end) + 1..)
     }
 
     /// Whether the path is exactly `/robots.txt`, with or without query: always allowed
@@ -92,8 +89,14 @@ impl CrawlUrl {
     }
 
     /// `url` is in the form [`sendable::parse`] gives and `origin` is its origin.
-    pub(crate) fn of_parts(url: Url, origin: Origin) -> Self {
-        Self(Arc::new(Parts { url, origin }))
+    pub(crate) fn of_url(url: &Url, origin: Origin) -> Self {
+        Self::of_text(url.as_str(), url[..Position::AfterPath].len(), origin)
+    }
+
+    /// `text` is in the form of a crawl URL, `origin` is its origin, and its path ends at `path_end`.
+    pub(crate) fn of_text(text: &str, path_end: usize, origin: Origin) -> Self {
+        // No crawl URL is longer than MAX_CRAWL_URL_BYTES, which a u16 holds.
+        Self { text: text.into(), origin, path_end: u16::try_from(path_end).unwrap_or(u16::MAX) }
     }
 }
 
@@ -107,7 +110,7 @@ impl FromStr for CrawlUrl {
 
 impl PartialEq for CrawlUrl {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.as_str() == other.as_str()
+        Arc::ptr_eq(&self.text, &other.text) || self.as_str() == other.as_str()
     }
 }
 

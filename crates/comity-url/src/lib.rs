@@ -26,9 +26,11 @@
 //! # Ok::<(), comity_url::UrlError>(())
 //! ```
 
+mod base;
 mod canonical;
 mod crawl_url;
 mod error;
+mod fast;
 mod glob;
 mod key;
 mod origin;
@@ -39,6 +41,7 @@ mod surt;
 mod suspicious;
 mod traps;
 
+pub use base::BaseUrl;
 pub use canonical::canonical;
 pub use crawl_url::CrawlUrl;
 pub use error::UrlError;

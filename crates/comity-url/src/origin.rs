@@ -67,10 +67,20 @@ pub enum HostKind<'a> {
 pub struct Origin(Arc<Parts>);
 
 struct Parts {
-    /// The origin's root URL, in the form of a crawl URL: its text is the origin's, then `/`.
-    root: Url,
+    /// `https://host[:port]`.
+    text: Box<str>,
     scheme: Scheme,
+    /// Where the host ends.
+    host_end: u16,
     port: u16,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Domain,
+    V4(Ipv4Addr),
+    V6(Ipv6Addr),
 }
 
 impl Origin {
@@ -85,13 +95,13 @@ impl Origin {
         if url.path() != "/" || url.query().is_some() || text.contains('#') {
             return Err(UrlError::Syntax("an origin has no path, query or fragment"));
         }
-        Ok(Self::of_root(url))
+        Ok(Self::of_url(&url))
     }
 
     /// `https://host[:port]`.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0.root[..Position::AfterPort]
+        &self.0.text
     }
 
     /// The scheme.
@@ -103,18 +113,16 @@ impl Origin {
     /// The host as it stands in a URL: an IPv6 address in brackets.
     #[must_use]
     pub fn host(&self) -> &str {
-        &self.0.root[Position::BeforeHost..Position::AfterHost]
+        self.0.text.get(self.host_start()..usize::from(self.0.host_end)).unwrap_or("")
     }
 
     /// The host, told apart by kind.
     #[must_use]
     pub fn host_kind(&self) -> HostKind<'_> {
-        match self.0.root.host() {
-            Some(Host::Ipv4(address)) => HostKind::V4(address),
-            Some(Host::Ipv6(address)) => HostKind::V6(address),
-            Some(Host::Domain(name)) => HostKind::Domain(name),
-            // http and https URLs have a host.
-            None => HostKind::Domain(""),
+        match self.0.kind {
+            Kind::Domain => HostKind::Domain(self.host()),
+            Kind::V4(address) => HostKind::V4(address),
+            Kind::V6(address) => HostKind::V6(address),
         }
     }
 
@@ -127,7 +135,7 @@ impl Origin {
     /// `host` or `host:port`, as a Host header or `:authority` carries it (RFC 9110 §7.2).
     #[must_use]
     pub fn authority(&self) -> &str {
-        &self.0.root[Position::BeforeHost..Position::AfterPort]
+        self.0.text.get(self.host_start()..).unwrap_or("")
     }
 
     /// The registrable domain by the public suffix list, ICANN and private rules (`a.github.io` is its own).
@@ -146,18 +154,37 @@ impl Origin {
     /// Where this origin's robots.txt stands (RFC 9309 §2.3).
     #[must_use]
     pub fn robots_url(&self) -> CrawlUrl {
-        let mut url = self.0.root.clone();
-        url.set_path("/robots.txt");
-        CrawlUrl::of_parts(url, self.clone())
+        let text = format!("{self}/robots.txt");
+        CrawlUrl::of_text(&text, text.len(), self.clone())
     }
 
-    /// `url` is in the form [`sendable::parse`] gives; its path and query are dropped.
-    pub(crate) fn of_root(mut url: Url) -> Self {
-        url.set_path("/");
-        url.set_query(None);
+    /// `url` is in the form [`sendable::parse`] gives; its path and query are not looked at.
+    pub(crate) fn of_url(url: &Url) -> Self {
         let scheme = if url.scheme() == "https" { Scheme::Https } else { Scheme::Http };
-        let port = url.port().unwrap_or(scheme.default_port());
-        Self(Arc::new(Parts { root: url, scheme, port }))
+        let kind = match url.host() {
+            Some(Host::Ipv4(address)) => Kind::V4(address),
+            Some(Host::Ipv6(address)) => Kind::V6(address),
+            // http and https URLs have a host.
+            Some(Host::Domain(_)) | None => Kind::Domain,
+        };
+        Self::of_text(url[..Position::AfterPort].into(), scheme, url.port(), kind)
+    }
+
+    /// `authority` is a name and, where it is not the scheme's default, a port, as they stand in a crawl URL.
+    pub(crate) fn of_authority(scheme: Scheme, authority: &str, port: Option<u16>) -> Self {
+        let text = [scheme.as_str(), "://", authority].concat();
+        Self::of_text(text.into(), scheme, port, Kind::Domain)
+    }
+
+    fn of_text(text: Box<str>, scheme: Scheme, port: Option<u16>, kind: Kind) -> Self {
+        let port_len = port.and_then(|_| text.rfind(':')).map_or(0, |colon| text.len() - colon);
+        // A host has at most 253 bytes, and so an origin fits into a u16.
+        let host_end = u16::try_from(text.len() - port_len).unwrap_or(u16::MAX);
+        Self(Arc::new(Parts { text, scheme, host_end, port: port.unwrap_or(scheme.default_port()), kind }))
+    }
+
+    fn host_start(&self) -> usize {
+        self.0.scheme.as_str().len() + 3
     }
 }
 

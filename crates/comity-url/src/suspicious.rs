@@ -44,6 +44,10 @@ impl fmt::Display for SuspiciousReference {
 /// ```
 #[must_use]
 pub fn looks_suspicious(reference: &str) -> Option<SuspiciousReference> {
+    if is_plain(reference) { None } else { looked_at(reference) }
+}
+
+fn looked_at(reference: &str) -> Option<SuspiciousReference> {
     let seen = as_the_parser_sees(reference);
     if let Some(rest) = behind_slashes(without_scheme(&seen).unwrap_or(&seen)) {
         return is_absolute(rest).then_some(SuspiciousReference::SchemeTwice);
@@ -52,6 +56,16 @@ pub fn looks_suspicious(reference: &str) -> Option<SuspiciousReference> {
     let text = ["https:", "http:"].iter().find_map(|scheme| segment.strip_suffix(scheme))?;
     // `view-source:https://…` is of another scheme, and refused as such.
     (!has_scheme(text) && is_absolute(&seen[text.len()..])).then_some(SuspiciousReference::UrlBehindText)
+}
+
+/// Whether nothing can be wrong: there is no colon, or only the usual start of an absolute URL before something that
+/// is no second one. Only a shortcut; most references of most pages take it.
+fn is_plain(reference: &str) -> bool {
+    if !reference.contains(':') {
+        return true;
+    }
+    let rest = reference.strip_prefix("https://").or_else(|| reference.strip_prefix("http://"));
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| matches!(c, 'h' | 'H') || c <= ' '))
 }
 
 /// Without outer controls and blanks, without tabs and line breaks, in lower case: WHATWG URL §4.4.
@@ -77,4 +91,27 @@ fn is_absolute(text: &str) -> bool {
 fn has_scheme(text: &str) -> bool {
     let rest = text.split_once(':').and_then(|(name, _)| name.strip_prefix(|c: char| c.is_ascii_alphabetic()));
     rest.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every text of up to six pieces that matter.
+    #[test]
+    fn what_looks_plain_is_plain() {
+        let pieces = ["http", "https", ":", "/", "\\", "\t", " ", "h", "H", "x", "1.", "?"];
+        let mut texts = vec![String::new()];
+        let mut start = 0;
+        for _ in 0..5 {
+            let end = texts.len();
+            for at in start..end {
+                texts.extend(pieces.iter().map(|piece| format!("{}{piece}", texts[at])).collect::<Vec<_>>());
+            }
+            start = end;
+        }
+        for text in texts.iter().flat_map(|text| [text.clone(), format!("https://{text}"), format!("http://{text}")]) {
+            assert!(!is_plain(&text) || looked_at(&text).is_none(), "{text:?}");
+        }
+    }
 }

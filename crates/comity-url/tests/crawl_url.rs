@@ -104,6 +104,8 @@ const JOINED: &[(&str, &str, &str)] = &[
     ("http://h/a", "//cdn.test/", "http://cdn.test/"),
     ("https://h/a", "//cdn.test:443/", "https://cdn.test/"),
     ("http://h/a", "\\\\h2\\z", "http://h2/z"),
+    ("http://h/a", "///h2/z", "http://h2/z"),
+    ("https://h/a", " //\\//h2?\\z", "https://h2/?\\z"),
     ("http://h/a", " \n http://h/x \n", "http://h/x"),
     ("http://h/a", "ht\ttp://h/y", "http://h/y"),
     ("http://h/a/b", "http:g", "http://h/a/g"),

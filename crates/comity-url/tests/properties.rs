@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use comity_url::{
-    CrawlUrl, KeyHasher, MAX_CRAWL_URL_BYTES, Origin, Scope, ScopeKind, Surt, TrapLimits, UrlError, UrlPattern,
-    canonical, looks_suspicious,
+    BaseUrl, CrawlUrl, HostKind, KeyHasher, MAX_CRAWL_URL_BYTES, Origin, Scope, ScopeKind, Surt, TrapLimits, UrlError,
+    UrlPattern, canonical, looks_suspicious,
 };
 use http::Uri;
 use http::uri::PathAndQuery;
@@ -114,6 +114,36 @@ fn select_piece() -> impl Strategy<Value = String> {
     prop::sample::select(pieces.map(str::to_owned).to_vec())
 }
 
+/// References of the shapes that pages have, each of them easily a little off.
+fn common_reference() -> impl Strategy<Value = String> {
+    const STARTS: &str = "/ ./ ../ ../../ ? # // http:// https:// https://docs.test http://docs.test https: //docs.test:8080 \
+        http://127.0.0.1 https://a.test.:80 https://xn--a.test HTTPS://A.test mailto: \\";
+    const PIECES: &str = "a B 0 x.html index.html en / / / // . .. /. /.. /../ %2e %2E %20 % - _ ~ ! $ & ' ( * + , ; = : @ | ^ [ ? \
+        ?q=1&r=2 # #top \\ { < \" ` é .test example.com :80 :443 :8080 :0 :08 127.1 0x7f xn-- a_b --";
+    let starts: Vec<&str> = STARTS.split_ascii_whitespace().chain(["", " /"]).collect();
+    let pieces: Vec<&str> = PIECES.split_ascii_whitespace().chain([" ", "\t"]).collect();
+    let rest = prop::collection::vec(prop::sample::select(pieces), 0..7);
+    (prop::sample::select(starts), rest).prop_map(|(start, rest)| format!("{start}{}", rest.concat()))
+}
+
+fn base() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "https://docs.test/",
+        "http://docs.test/a/b/c.html?q",
+        "https://docs.test:8080/a//b/",
+        "http://127.0.0.1/x/?",
+        "https://[::1]:81/x/y",
+        "https://xn--bcher-kva.test/%2fa/b|c/d",
+    ])
+}
+
+/// `///h` is `//h` by the URL standard; the `url` crate has it otherwise.
+fn two_slashes(reference: &str) -> String {
+    let trimmed = reference.trim_start_matches(|c: char| c <= ' ');
+    let slashes = trimmed.len() - trimmed.trim_start_matches(['/', '\\']).len();
+    if slashes > 2 && trimmed.starts_with("//") { format!("//{}", &trimmed[slashes..]) } else { reference.to_owned() }
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![4 => url_like(), 1 => any::<String>()]
 }
@@ -164,7 +194,7 @@ proptest! {
     #[test]
     fn join_is_that_of_the_url_crate(base in any_text(), reference in any_text()) {
         if let Ok(base) = CrawlUrl::parse(&base) {
-            let joined = url::Url::parse(base.as_str()).unwrap().join(&reference);
+            let joined = url::Url::parse(base.as_str()).unwrap().join(&two_slashes(&reference));
             let expected = match joined {
                 Ok(joined) => CrawlUrl::parse(joined.as_str()),
                 Err(error) => Err(error.into()),
@@ -175,6 +205,17 @@ proptest! {
             if let (Ok(found), Ok(expected)) = (&found, &expected) {
                 prop_assert_eq!(found.origin(), expected.origin());
             }
+        }
+    }
+
+    #[test]
+    fn common_shapes_are_read_as_the_url_crate_reads_them(base in base(), references in prop::collection::vec(common_reference(), 1..6)) {
+        let mut shared = BaseUrl::new(CrawlUrl::parse(base).unwrap());
+        for reference in &references {
+            let joined = url::Url::parse(base).unwrap().join(&two_slashes(reference));
+            reads_alike(shared.join(reference), joined.clone().ok().as_ref(), reference)?;
+            reads_alike(shared.url().join(reference), joined.ok().as_ref(), reference)?;
+            reads_alike(CrawlUrl::parse(reference), url::Url::parse(reference).ok().as_ref(), reference)?;
         }
     }
 
@@ -234,6 +275,40 @@ proptest! {
             }
         }
     }
+}
+
+/// Against the `url` crate alone: nothing of ours has parsed `expected`.
+fn reads_alike(found: Result<CrawlUrl, UrlError>, whole: Option<&url::Url>, text: &str) -> Result<(), TestCaseError> {
+    let expected = whole.and_then(|url| plain(url.as_str())).filter(|url| matches!(url.scheme(), "http" | "https"));
+    match found {
+        Ok(found) => {
+            let expected = expected.ok_or_else(|| TestCaseError::fail(format!("{text:?} became {found}")))?;
+            prop_assert_eq!(found.as_str(), expected.as_str(), "{:?}", text);
+            prop_assert_eq!(found.path(), expected.path());
+            prop_assert_eq!(found.query(), expected.query());
+            prop_assert_eq!(found.request_target(), &expected[url::Position::BeforePath..]);
+            let origin = found.origin();
+            prop_assert_eq!(origin.as_str(), &expected[..url::Position::AfterPort]);
+            prop_assert_eq!(origin.authority(), &expected[url::Position::BeforeHost..url::Position::AfterPort]);
+            prop_assert_eq!(Some(origin.host()), expected.host_str());
+            prop_assert_eq!(Some(origin.port()), expected.port_or_known_default());
+            prop_assert_eq!(origin.scheme().as_str(), expected.scheme());
+            let kind = match expected.host() {
+                Some(url::Host::Ipv4(address)) => HostKind::V4(address),
+                Some(url::Host::Ipv6(address)) => HostKind::V6(address),
+                _ => HostKind::Domain(origin.host()),
+            };
+            prop_assert_eq!(origin.host_kind(), kind);
+        }
+        Err(error) if error.code() == "url.syntax" => {
+            // Ours alone: a name that ends in an empty label is refused.
+            let refused = |host: &str| host.is_empty() || host == "." || host.ends_with("..");
+            let is_ours = whole.and_then(url::Url::host_str).is_none_or(refused);
+            prop_assert!(expected.is_none() || is_ours, "{:?}: {}", text, error);
+        }
+        Err(error) => prop_assert_eq!(error.code(), "url.unsendable", "{:?}", text),
+    }
+    Ok(())
 }
 
 #[test]

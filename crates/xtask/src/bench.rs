@@ -3,13 +3,22 @@ use std::process::Command;
 use crate::step;
 
 /// `cargo xtask bench robots`: speed and size beside other crates. Their package stands outside the workspace and builds into
-/// a folder of its own, so that nobody else builds the peers.
+/// a folder of its own, so that nobody else builds the peers. `cargo xtask bench extract`: links of pages beside the peers that
+/// the tests of comity-extract need anyway.
 pub(crate) fn command(words: &[&str]) -> Result<(), String> {
     match words {
+        ["extract"] => extract("9"),
+        ["extract", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => extract(rounds),
         ["robots"] => robots("9"),
         ["robots", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => robots(rounds),
-        _ => Err(format!("unknown bench {:?}; known is robots [rounds]", words.join(" "))),
+        _ => Err(format!("unknown bench {:?}; known are extract [rounds], robots [rounds]", words.join(" "))),
     }
+}
+
+fn extract(rounds: &str) -> Result<(), String> {
+    let mut bench = step::cargo();
+    bench.args(["bench", "--locked", "-p", "comity-extract", "--bench", "extract", "--", rounds]);
+    step::run("links of pages beside peers", &mut bench)
 }
 
 fn robots(rounds: &str) -> Result<(), String> {

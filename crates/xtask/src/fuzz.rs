@@ -3,11 +3,15 @@ use std::process::Command;
 use crate::{print, step};
 
 /// The fuzz targets, by crate.
-const TARGETS: [(&str, &str); 4] = [
+const TARGETS: [(&str, &str); 8] = [
     ("crates/comity-robots", "parse"),
     ("crates/comity-robots", "matcher"),
     ("crates/comity-robots", "print"),
     ("crates/comity-robots", "stored"),
+    ("crates/comity-extract", "html"),
+    ("crates/comity-extract", "srcset"),
+    ("crates/comity-extract", "refresh"),
+    ("crates/comity-extract", "url"),
 ];
 
 /// What `cargo xtask fuzz` does.

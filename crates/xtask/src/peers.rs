@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::test::Size;
 use crate::{print, step};
 
 /// A program or package of somebody else's that our output is held against.
@@ -14,10 +15,12 @@ struct Peer {
 
 enum Install {
     Debian(&'static [&'static str]),
+    /// Large, and asked by the long suites only.
+    DebianForAll(&'static [&'static str]),
     Python(&'static [&'static str]),
 }
 
-const PEERS: [Peer; 8] = [
+const PEERS: [Peer; 9] = [
     Peer {
         name: "nginx",
         proves: "real server and log",
@@ -55,6 +58,12 @@ const PEERS: [Peer; 8] = [
         install: Install::Debian(&["sqlite3-doc"]),
     },
     Peer {
+        name: "chromium",
+        proves: "links of pages",
+        here: || step::answers("chromium", "--version"),
+        install: Install::DebianForAll(&["chromium"]),
+    },
+    Peer {
         name: "warcio",
         proves: "WARC grammar and digests",
         here: || python_has("warcio"),
@@ -84,7 +93,7 @@ fn documentation(prefix: &str, mark: &str) -> bool {
 pub(crate) fn command(flags: &[&str]) -> Result<(), String> {
     match flags {
         [] => {}
-        ["--install"] => install_missing()?,
+        ["--install"] => install_missing(Size::All)?,
         _ => return Err(format!("unknown flags {:?}", flags.join(" "))),
     }
     for peer in &PEERS {
@@ -93,15 +102,23 @@ pub(crate) fn command(flags: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// The names of the peers that are not here.
-pub(crate) fn missing() -> Vec<&'static str> {
-    PEERS.iter().filter(|peer| !(peer.here)()).map(|peer| peer.name).collect()
+/// The names of the peers of a suite that are not here.
+pub(crate) fn missing(size: Size) -> Vec<&'static str> {
+    missing_peers(size).map(|peer| peer.name).collect()
+}
+
+fn missing_peers(size: Size) -> impl Iterator<Item = &'static Peer> {
+    let is_asked = move |peer: &&Peer| size == Size::All || !matches!(peer.install, Install::DebianForAll(_));
+    PEERS.iter().filter(is_asked).filter(|peer| !(peer.here)())
 }
 
 /// Installs what is missing with the ordinary clients of Debian and `PyPI`.
-pub(crate) fn install_missing() -> Result<(), String> {
-    let missing: Vec<&Peer> = PEERS.iter().filter(|peer| !(peer.here)()).collect();
-    let debian: Vec<&str> = packages(&missing, |i| if let Install::Debian(names) = i { Some(names) } else { None });
+pub(crate) fn install_missing(size: Size) -> Result<(), String> {
+    let missing: Vec<&Peer> = missing_peers(size).collect();
+    let debian: Vec<&str> = packages(&missing, |install| match install {
+        Install::Debian(names) | Install::DebianForAll(names) => Some(names),
+        Install::Python(_) => None,
+    });
     let python: Vec<&str> = packages(&missing, |i| if let Install::Python(names) = i { Some(names) } else { None });
     if !debian.is_empty() {
         // A list that is not up to date still installs what it knows: only the installation decides.

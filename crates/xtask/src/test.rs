@@ -8,8 +8,9 @@ pub(crate) struct Plan {
     install: bool,
 }
 
+/// How much is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Size {
+pub(crate) enum Size {
     /// About 20 minutes on two cores in a clean clone.
     Short,
     /// The long suites too.
@@ -32,9 +33,9 @@ impl Plan {
     pub(crate) fn run(&self) -> Result<(), String> {
         layers::check()?;
         if self.install {
-            peers::install_missing()?;
+            peers::install_missing(self.size)?;
         }
-        let left_out = peers::missing();
+        let left_out = peers::missing(self.size);
         step::run("tests", &mut self.with_peers(test_runner()))?;
         step::run("documentation tests", &mut self.with_peers(doc_tests()))?;
         step::run("demo: a polite crawl, audited", &mut demo())?;

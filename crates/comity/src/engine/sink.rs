@@ -30,7 +30,9 @@ impl Sink for PageSink {
             if !self.types.want(head.content_type()) {
                 return Want::OtherType;
             }
-            self.reader = Some(PageReader::new(&self.url, head.content_type(), PageLimits::default()));
+            let mut reader = PageReader::new(&self.url, head.content_type(), PageLimits::default());
+            head.fields_named("link").for_each(|value| reader.link_field(value));
+            self.reader = Some(reader);
         }
         Want::Body
     }

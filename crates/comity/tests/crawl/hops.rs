@@ -100,6 +100,18 @@ async fn nofollow_links_and_pages_are_not_followed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn link_fields_lead_to_pages_too() {
+    let page = Answer::text("no markup").field("Link", "</next>; rel=next, </style>; rel=preload");
+    let (net, observer) = web([Site::new()
+        .name("a.test")
+        .page("/", page.field("Link", "</of-another>; rel=next; anchor=\"/x\", </no>; rel=\"next nofollow\""))
+        .otherwise(|_| Answer::text("x"))]);
+    let summary = run(crawler(&net, &["http://a.test/"])).await;
+    assert_eq!(asked(&observer, "http://a.test/next"), 1);
+    assert_eq!((summary.pages(), summary.links_nofollow), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn judged_is_sent_byte_for_byte() {
     let odd = ["/a|b", "/a[b]", "/%zz", "//x//y", "/q?a=b?c&d", "/it's", "/caf%e9", "/%7Euser", "/a%2fb", "/s?q=it's"];
     let (net, observer) =
