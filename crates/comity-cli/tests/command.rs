@@ -29,7 +29,7 @@ fn bad_input_is_refused_with_a_hint_and_exit_2() {
     let dir = home.path().join("d");
     let dir = dir.to_str().unwrap();
     // (arguments, what the error names, what the hint names)
-    let rows: [(&[&str], &str, &str); 16] = [
+    let rows: [(&[&str], &str, &str); 19] = [
         (&["crawl", "ftp://a.test/"], "ftp://a.test/", "http or https"),
         (&["crawl", "a.test"], "a.test", "https://"),
         (&["crawl", "mailto:x@y.z"], "mailto", ""),
@@ -46,6 +46,9 @@ fn bad_input_is_refused_with_a_hint_and_exit_2() {
         (&["crawl", "http://a.test/", "--dealy", "5s"], "--dealy", "--delay"),
         (&["crawl", "http://a.test/", "--config", "/no/such/file"], "/no/such/file", ""),
         (&["crawl", "http://a.test/", "--store", "disc"], "disc", "memory"),
+        (&["crawl", "http://a.test/", "--proxy", "127.0.0.1:3128"], "proxy", "socks5h://"),
+        (&["crawl", "http://a.test/", "--proxy", "http://u:p@127.0.0.1:3128"], "credentials", "credentials_file"),
+        (&["crawl", "http://a.test/", "--proxy", "http://127.0.0.1:1", "--proxy-country", "DE"], "country", "directly"),
     ];
     for (given, names, hint) in rows {
         let mut args = given.to_vec();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use comity_policy::{Digest, LifeMemory, PaceMemory, Vantage, WallTime};
+use comity_policy::{Digest, LifeMemory, PaceMemory, WallTime};
 use comity_url::Origin;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
@@ -114,12 +114,17 @@ impl StateDir {
         self.db.persist(PersistMode::SyncData).map_err(|error| StateError::new(&self.path, error))
     }
 
-    /// What is remembered of one origin; `None` when nothing is.
+    /// What is remembered of one origin, its robots.txt as it was last written from any vantage; `None` when nothing is.
     ///
     /// # Errors
     /// When the directory cannot be read.
     pub fn look_up(&self, origin: &Origin) -> Result<Option<RememberedOrigin>, StateError> {
-        let life = self.recall(&(origin.clone(), Vantage::Direct))?.map(|recalled| recalled.memory);
+        let mut lives = Vec::new();
+        for entry in self.lives.prefix(format!("{origin}\t")) {
+            let (_, value) = entry.into_inner().map_err(|error| StateError::new(&self.path, error))?;
+            lives.extend(format::read_life(&value));
+        }
+        let life = lives.into_iter().max_by_key(|life| life.written).map(|life| life.memory);
         let pace = self.recall_pace(origin)?;
         let known = life.is_some() || pace.is_some();
         Ok(known.then(|| RememberedOrigin { life: life.unwrap_or_default(), pace: pace.unwrap_or_default() }))

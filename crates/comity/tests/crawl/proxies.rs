@@ -7,9 +7,11 @@ use std::time::Duration;
 use comity::config::ProxySection;
 use comity::policy::Reason;
 use comity::{CrawlerBuilder, Summary};
+use comity_gate::StateDir;
 use comity_testweb::{Auditor, ExitFault, ExitNet, Generated, MemoryNet, Observer, Site};
+use comity_url::CrawlUrl;
 
-use crate::support::{arrivals, asked, assert_clean, crawler, requests, run, web};
+use crate::support::{START, arrivals, asked, assert_clean, crawler, requests, run, web};
 
 fn exit(n: u8) -> SocketAddr {
     SocketAddr::from(([172, 16, 0, n], 3128))
@@ -171,4 +173,22 @@ async fn a_proxys_own_refusal_opens_no_site() {
     let summary = run(through(&net, &exits, vec![section("http", 1, "DE")])).await;
     assert_eq!((summary.pages(), summary.left), (0, SITES as u64), "closed, as any robots.txt that cannot be read");
     assert!(requests(&observer).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_through_an_exit_is_remembered_for_its_country() {
+    let (net, observer) = sites();
+    let exits = behind(&net, 2);
+    let dir = tempfile::TempDir::new().unwrap();
+    // A second crawl from the same country asks no robots.txt again, one from another country asks all.
+    for (n, country, asked_again) in [(1, "DE", 1), (1, "DE", 1), (2, "US", 2)] {
+        let state = dir.path().to_owned();
+        let builder = through(&net, &exits, vec![section("http", n, country)]);
+        let summary = run(builder.configure(|file| file.state.dir = Some(state))).await;
+        assert_eq!(summary.pages(), SITES as u64 * u64::from(PAGES), "{country}");
+        assert_eq!(asked(&observer, "http://s0.test/robots.txt"), asked_again, "{country}");
+    }
+    let state = StateDir::open(&dir.path().join("gate"), START).unwrap();
+    let origin = CrawlUrl::parse("http://s0.test/").unwrap().origin().clone();
+    assert!(state.look_up(&origin).unwrap().unwrap().life.known.is_some());
 }
