@@ -36,6 +36,7 @@ mod progress;
 mod stop;
 mod summary;
 
+pub use comity_extract as extract;
 pub use comity_policy as policy;
 pub use comity_url as url;
 pub use crawler::{Crawler, CrawlerBuilder};
