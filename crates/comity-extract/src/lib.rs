@@ -39,6 +39,7 @@
 //! | `link_field` | `Link` fields of the response |
 //! | `resolve`, `query`, `link` | from references to [`Link`]s |
 //! | `sitemap` | [`SitemapReader`], [`Sitemap`]: sitemaps, indexes, lists of URLs, RSS, Atom, JSON Feed |
+//! | `likeness` | [`TextSketch`], [`Likeness`], [`DuplicateBudget`]: pages that are one page under many names |
 //! | `limits`, `notes` | [`PageLimits`], and [`Notes`] on what was left out |
 
 mod attribute;
@@ -46,6 +47,7 @@ mod charset;
 mod collect;
 mod content_type;
 mod html;
+mod likeness;
 mod limits;
 mod link;
 mod link_field;
@@ -61,6 +63,7 @@ mod srcset;
 
 pub use charset::{Charset, CharsetSource};
 pub use content_type::ContentKind;
+pub use likeness::{DuplicateBudget, Likeness, LinkAllowance, TextSketch};
 pub use limits::PageLimits;
 pub use link::{Link, LinkTag};
 pub use notes::{Notes, Stopped};

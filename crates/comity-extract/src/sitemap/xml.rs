@@ -181,7 +181,13 @@ fn take(event: &Event<'_>, elements: &mut Elements, out: &mut Entries) {
             elements.close(tag.name().as_ref(), out);
         }
         Event::End(tag) => elements.close(tag.name().as_ref(), out),
-        Event::Text(text) => elements.text(text, out),
+        Event::Text(text) => {
+            // A reference would be an event of its own.
+            let ampersands = text.bytes().filter(|byte| *byte == b'&').count();
+            let odd = &mut out.notes.odd_references;
+            *odd = odd.saturating_add(u32::try_from(ampersands).unwrap_or(u32::MAX));
+            elements.text(text, out);
+        }
         Event::CData(text) => elements.text(text, out),
         Event::GeneralRef(name) => match reference::resolve(name) {
             Some(resolved) => elements.text(resolved.encode_utf8(&mut [0; 4]), out),
