@@ -145,6 +145,15 @@ impl Default for GrowthLimits {
     }
 }
 
+impl GrowthLimits {
+    const fn of(&self, shape: Shape) -> u32 {
+        match shape.kind {
+            ShapeKind::Calendar => self.calendar,
+            ShapeKind::Numbers => self.numbers,
+        }
+    }
+}
+
 /// Counts the URLs of each shape on each origin, in bounded memory.
 ///
 /// The 64 most frequent shapes of an origin are counted (the space-saving algorithm of Metwally, Agrawal and El Abbadi, 2005);
@@ -153,7 +162,15 @@ impl Default for GrowthLimits {
 #[derive(Debug)]
 pub struct PatternGrowth {
     limits: GrowthLimits,
-    origins: Bounded<Vec<Counter>>,
+    origins: Bounded<Counters>,
+}
+
+/// The shapes of one origin.
+#[derive(Debug, Default)]
+struct Counters {
+    list: Vec<Counter>,
+    /// Whether any of them is spent, or was.
+    any_spent: bool,
 }
 
 /// One counted shape.
@@ -178,21 +195,27 @@ impl PatternGrowth {
     /// The limit that `shape` has reached on `origin`, if it has.
     #[must_use]
     pub fn spent(&self, origin: &Origin, shape: Shape) -> Option<u32> {
-        let limit = match shape.kind {
-            ShapeKind::Calendar => self.limits.calendar,
-            ShapeKind::Numbers => self.limits.numbers,
-        };
-        let counter = self.origins.get(origin)?.iter().find(|counter| counter.shape == shape)?;
+        let limit = self.limits.of(shape);
+        let counter = self.origins.get(origin)?.list.iter().find(|counter| counter.shape == shape)?;
         (limit > 0 && counter.count - counter.error >= limit).then_some(limit)
+    }
+
+    /// Whether any shape of `origin` may be spent: where none is, none has to be looked for.
+    #[must_use]
+    pub fn any_spent(&self, origin: &Origin) -> bool {
+        self.origins.get(origin).is_some_and(|counters| counters.any_spent)
     }
 
     /// Counts a URL that was queued.
     pub fn count(&mut self, origin: &Origin, shape: Shape) {
-        let counters = self.origins.entry(origin);
+        let limit = self.limits.of(shape);
+        let Counters { list: counters, any_spent } = self.origins.entry(origin);
         if let Some(counter) = counters.iter_mut().find(|counter| counter.shape == shape) {
             counter.count = counter.count.saturating_add(1);
+            *any_spent |= limit > 0 && counter.count >= limit;
         } else if counters.len() < SHAPES {
             counters.push(Counter { shape, count: 1, error: 0 });
+            *any_spent |= limit == 1;
         } else if let Some(least) = counters.iter_mut().min_by_key(|counter| counter.count) {
             *least = Counter { shape, count: least.count.saturating_add(1), error: least.count };
         }

@@ -33,6 +33,7 @@ mod keep;
 mod outcome;
 mod page;
 mod progress;
+mod sites;
 mod stop;
 mod summary;
 

@@ -28,6 +28,17 @@ pub enum LinkAllowance {
     AtMost(usize),
 }
 
+impl LinkAllowance {
+    /// Whether `taken` links are all that count.
+    #[must_use]
+    pub const fn is_spent(self, taken: usize) -> bool {
+        match self {
+            Self::All => false,
+            Self::AtMost(most) => taken >= most,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Pages {
     seen: u32,
