@@ -58,6 +58,8 @@ mod query;
 mod refresh;
 mod rel;
 mod resolve;
+#[cfg(feature = "select")]
+mod select;
 mod sitemap;
 mod srcset;
 
@@ -69,6 +71,8 @@ pub use link::{Link, LinkTag};
 pub use notes::{Notes, Stopped};
 pub use page::{Page, PageReader};
 pub use rel::Rel;
+#[cfg(feature = "select")]
+pub use select::{SelectError, Selected, select};
 pub use sitemap::{
     Alternate, BrokenFile, EntryKind, LastMod, Media, MediaKind, Sitemap, SitemapEntry, SitemapFormat, SitemapLimits,
     SitemapNotes, SitemapPriority, SitemapReader, SitemapStop,

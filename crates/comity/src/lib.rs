@@ -33,6 +33,8 @@ mod keep;
 mod outcome;
 mod page;
 mod progress;
+#[cfg(feature = "select")]
+mod select;
 mod sites;
 mod stop;
 mod summary;

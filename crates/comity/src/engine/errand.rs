@@ -18,7 +18,7 @@ impl Shared {
     /// and what a seed redirects to is a seed. So the queue itself remembers them. One that a page links to as well is known
     /// by its name.
     pub(super) fn errand(&self, trip: &Trip) -> Errand {
-        let is_sitemap = (!trip.seed && trip.depth == 0) || (!trip.seed && self.sites.is_sitemap(&trip.url));
+        let is_sitemap = !trip.seed && (trip.depth == 0 || self.sites.is_sitemap(&trip.url));
         if is_sitemap { Errand::Sitemap } else { Errand::Page }
     }
 }

@@ -5,7 +5,7 @@ use super::errand::Errand;
 
 /// Who reads a body while it arrives.
 pub(super) enum Reader {
-    Page(Box<PageReader>, Option<TextSketch>),
+    Page(Box<PageReader>, Option<Box<TextSketch>>),
     List(Box<SitemapReader>),
 }
 
@@ -38,7 +38,7 @@ impl Reader {
         if errand == Errand::Sitemap || LISTS.iter().any(|known| essence.eq_ignore_ascii_case(known)) {
             return Self::List(Box::new(SitemapReader::new(url, content_type, SitemapLimits::default())));
         }
-        Self::Page(Box::new(PageReader::new(url, content_type, PageLimits::default())), sketch)
+        Self::Page(Box::new(PageReader::new(url, content_type, PageLimits::default())), sketch.map(Box::new))
     }
 
     /// A `Link` field of the response: links of a page; of nothing else.
@@ -63,7 +63,7 @@ impl Reader {
     pub(super) fn finish(self) -> Found {
         match self {
             Self::Page(reader, sketch) => {
-                let likeness = sketch.and_then(TextSketch::finish);
+                let likeness = sketch.and_then(|sketch| sketch.finish());
                 Found { page: Some(reader.finish()), list: None, likeness }
             }
             Self::List(reader) => Found { list: Some(reader.finish()), ..Found::default() },

@@ -18,3 +18,4 @@ mod sitemaps;
 mod support;
 mod traps;
 mod utilisation;
+mod whole_web;
