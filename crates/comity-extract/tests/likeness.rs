@@ -60,7 +60,7 @@ fn cuts_change_nothing() {
 fn the_budget_diminishes_and_other_pages_are_free() {
     let (a, b) = (Origin::parse("http://a.test").unwrap(), Origin::parse("http://b.test").unwrap());
     let mut budget = DuplicateBudget::new(80);
-    let (mut all, mut some, mut none) = (0, Vec::new(), 0);
+    let (mut all, mut some, mut none) = (0_usize, Vec::new(), 0_usize);
     for _ in 0..400 {
         let likeness = budget.wants(&a).then_some(Likeness(7));
         match budget.count(&a, likeness) {
@@ -69,9 +69,10 @@ fn the_budget_diminishes_and_other_pages_are_free() {
             LinkAllowance::AtMost(most) => some.push(most),
         }
     }
-    assert_eq!(all, 80);
-    assert!(some.is_sorted_by(|one, next| one >= next) && some.len() == 70 && some[0] == 64, "{some:?}");
-    assert_eq!(none, 250);
+    // Pages count by fours until the group is spent: it may be found so a few pages late.
+    assert!((80..=84).contains(&all), "{all}");
+    assert!(some.is_sorted_by(|one, next| one >= next) && (66..=70).contains(&some.len()) && some[0] == 64, "{some:?}");
+    assert_eq!(all + some.len() + none, 400);
     // Another text on the same origin, and the same text on another.
     assert_eq!(budget.count(&a, Some(Likeness(u64::MAX))), LinkAllowance::All);
     assert!(!budget.wants(&b));

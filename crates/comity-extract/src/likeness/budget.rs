@@ -10,7 +10,8 @@ use super::Likeness;
 /// to none: a site whose pages are one page under names without end is left after less than twice `free` of them. The pages
 /// themselves are kept; only what they link to is not followed.
 ///
-/// An origin with fewer pages than half of `free` costs nothing: no fingerprint is asked for. Bounded: 32 groups of pages per
+/// An origin with fewer pages than half of `free` costs nothing: no fingerprint is asked for. From there on one page of four is
+/// looked at and counts for four, until a group has spent what is free; then every page is. Bounded: 32 groups of pages per
 /// origin, the smallest making room, and 65,536 origins, the first making room.
 #[derive(Debug)]
 pub struct DuplicateBudget {
@@ -42,6 +43,8 @@ impl LinkAllowance {
 #[derive(Debug, Default)]
 struct Pages {
     seen: u32,
+    /// Whether a group has spent what is free.
+    is_spent: bool,
     groups: Vec<Group>,
 }
 
@@ -51,6 +54,8 @@ struct Group {
     pages: u32,
 }
 
+/// One page of so many is looked at while nothing is spent.
+const SAMPLE: u32 = 4;
 const MOST_GROUPS: usize = 32;
 const MOST_ORIGINS: usize = 65_536;
 /// Links of a page once its group has spent what is free.
@@ -69,7 +74,9 @@ impl DuplicateBudget {
     /// Whether the fingerprint of the next page of `origin` is wanted.
     #[must_use]
     pub fn wants(&self, origin: &Origin) -> bool {
-        self.free > 0 && self.origins.get(origin).is_some_and(|pages| pages.seen >= self.free / 2)
+        let is_wanted =
+            |pages: &Pages| pages.seen >= self.free / 2 && (pages.is_spent || pages.seen.is_multiple_of(SAMPLE));
+        self.free > 0 && self.origins.get(origin).is_some_and(is_wanted)
     }
 
     /// Counts a page; gives how many of its links count.
@@ -83,6 +90,7 @@ impl DuplicateBudget {
         let Some(likeness) = likeness else { return LinkAllowance::All };
         // The pages before the first fingerprint may have been any page: half of the budget is theirs.
         let beyond = pages.add(likeness).saturating_sub(free / 2);
+        pages.is_spent |= beyond > 0;
         match beyond.div_ceil((free / 8).max(1)) {
             0 => LinkAllowance::All,
             step => LinkAllowance::AtMost(FIRST_CUT.checked_shr(step - 1).unwrap_or(0)),
@@ -105,16 +113,17 @@ impl DuplicateBudget {
 impl Pages {
     /// How many pages the group of this one has, with it.
     fn add(&mut self, likeness: Likeness) -> u32 {
+        let weight = if self.is_spent { 1 } else { SAMPLE };
         if let Some(group) = self.groups.iter_mut().find(|group| group.first.is_near(likeness)) {
-            group.pages = group.pages.saturating_add(1);
+            group.pages = group.pages.saturating_add(weight);
             return group.pages;
         }
-        let group = Group { first: likeness, pages: 1 };
+        let group = Group { first: likeness, pages: weight };
         if self.groups.len() < MOST_GROUPS {
             self.groups.push(group);
         } else if let Some(least) = self.groups.iter_mut().min_by_key(|group| group.pages) {
             *least = group;
         }
-        1
+        weight
     }
 }

@@ -1,14 +1,14 @@
 use super::Likeness;
 
 /// Bytes of a page that are looked at. Our choice: what makes a page itself stands near its start.
-const MOST_BYTES: usize = 64 * 1024;
+const MOST_BYTES: usize = 32 * 1024;
 /// Shingles that a text needs, of those that are counted: with fewer, one word changes too much.
 const LEAST_SHINGLES: u32 = 16;
 /// One shingle of so many is counted, chosen by its own hash, so that the same text gives the same ones.
 const SAMPLE: u64 = 4;
 
 /// Reads the text of an HTML page for its [`Likeness`], beside and apart from the link reader: a few instructions a byte,
-/// for the first 64 KiB.
+/// for the first 32 KiB.
 ///
 /// Text within `a`, `script` and `style` does not count: link lists are what all pages of a site share, and what its
 /// calendars vary. Markup is read without grammar; a wrong guess makes two copies of a page wrong alike.

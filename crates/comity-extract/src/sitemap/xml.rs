@@ -14,7 +14,7 @@ use crate::notes::bump;
 /// Text is read in blocks of about this size.
 const BLOCK: usize = 64 * 1024;
 /// A tag, comment or declaration longer than this is broken: the search for its end is given up.
-const LONGEST: usize = 256 * 1024;
+const LONGEST: usize = 64 * 1024;
 /// Broken pieces of markup after which the file is given up; it bounds the work that they make.
 const MOST_BROKEN: u32 = 64;
 

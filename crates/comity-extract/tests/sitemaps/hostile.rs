@@ -5,9 +5,9 @@ use comity_url::CrawlUrl;
 
 use super::{gzip, locs, read};
 
-/// 10 MiB with `COMITY_TEST_SIZE=all`, 1 MiB otherwise.
+/// 10 MiB with `COMITY_TEST_SIZE=all`, 256 KiB otherwise.
 fn size() -> usize {
-    if std::env::var("COMITY_TEST_SIZE").is_ok_and(|size| size == "all") { 10 << 20 } else { 1 << 20 }
+    if std::env::var("COMITY_TEST_SIZE").is_ok_and(|size| size == "all") { 10 << 20 } else { 256 << 10 }
 }
 
 fn repeated(piece: &str) -> Vec<u8> {
