@@ -1,3 +1,4 @@
+mod content;
 mod identity;
 mod optout;
 mod robots;
@@ -6,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use content::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
 pub(crate) use robots::*;
@@ -38,6 +40,10 @@ pub(crate) enum Command {
     /// What a robots.txt means.
     #[command(subcommand)]
     Robots(RobotsCommand),
+    /// What a page says: charset, base, title, links, metas; one JSON object. Any bytes give an answer.
+    Extract(ExtractArgs),
+    /// What a sitemap or feed lists: a JSON line for each entry.
+    Sitemap(SitemapArgs),
     /// What a URL is to comity.
     #[command(subcommand)]
     Url(UrlCommand),

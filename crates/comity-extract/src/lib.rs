@@ -1,4 +1,4 @@
-//! What a page says: its charset, its links, the facts of its head.
+//! What a page says: its charset, its links, the facts of its head; and what sitemaps and feeds list.
 //!
 //! What it is: a streaming reader of HTML as it is found, not as it should be. Bytes go in as they arrive,
 //! in chunks cut anywhere; a [`Page`] comes out. Links are what a browser without scripts would find:
@@ -38,6 +38,8 @@
 //! | `attribute`, `srcset`, `refresh`, `rel` | the small languages within attributes; [`Rel`] |
 //! | `link_field` | `Link` fields of the response |
 //! | `resolve`, `query`, `link` | from references to [`Link`]s |
+//! | `sitemap` | [`SitemapReader`], [`Sitemap`]: sitemaps, indexes, lists of URLs, RSS, Atom, JSON Feed |
+//! | `likeness` | [`TextSketch`], [`Likeness`], [`DuplicateBudget`]: pages that are one page under many names |
 //! | `limits`, `notes` | [`PageLimits`], and [`Notes`] on what was left out |
 
 mod attribute;
@@ -45,6 +47,7 @@ mod charset;
 mod collect;
 mod content_type;
 mod html;
+mod likeness;
 mod limits;
 mod link;
 mod link_field;
@@ -55,12 +58,22 @@ mod query;
 mod refresh;
 mod rel;
 mod resolve;
+#[cfg(feature = "select")]
+mod select;
+mod sitemap;
 mod srcset;
 
 pub use charset::{Charset, CharsetSource};
 pub use content_type::ContentKind;
+pub use likeness::{DuplicateBudget, Likeness, LinkAllowance, TextSketch};
 pub use limits::PageLimits;
 pub use link::{Link, LinkTag};
 pub use notes::{Notes, Stopped};
 pub use page::{Page, PageReader};
 pub use rel::Rel;
+#[cfg(feature = "select")]
+pub use select::{SelectError, Selected, select};
+pub use sitemap::{
+    Alternate, BrokenFile, EntryKind, LastMod, Media, MediaKind, Sitemap, SitemapEntry, SitemapFormat, SitemapLimits,
+    SitemapNotes, SitemapPriority, SitemapReader, SitemapStop,
+};

@@ -52,6 +52,12 @@ reasons! {
     UrlLength, "url.length", "longer than URLs may be";
     UrlTrapSegments, "url.trap.segments", "more path segments than pages have";
     UrlTrapRepeated, "url.trap.repeated", "path segments repeat as in a loop";
+    UrlTrapPattern, "url.trap.pattern", "one pattern of the origin's URLs grows without end";
+    UrlTrapHosts, "url.trap.hosts", "the registrable domain has more hosts than are crawled";
+    UrlTrapDuplicates, "url.trap.duplicates", "the page that links there is one of too many copies of one page";
+    UrlSitemapHost, "url.sitemap.host", "the sitemap may not speak for this host";
+    UrlSitemapDepth, "url.sitemap.depth", "sitemap indexes are nested deeper than they are followed";
+    UrlBudgetSitemaps, "url.budget.sitemaps", "the sitemap budget of the origin is spent";
     UrlSuspicious, "url.suspicious", "a link that holds another URL behind stray text";
     UrlBudgetPages, "url.budget.pages", "the page budget of the origin is spent";
     UrlBudgetQueue, "url.budget.queue", "the queue budget is spent";

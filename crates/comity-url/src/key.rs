@@ -28,7 +28,11 @@ impl KeyHasher {
     /// The key of `url`. Equal for all URLs with one canonical form. About 0.2 µs.
     #[must_use]
     pub fn key(&self, url: &CrawlUrl) -> UrlKey {
-        let canonical = canonical_form(url);
+        self.hash(&canonical_form(url))
+    }
+
+    /// The key of a canonical text.
+    pub(crate) fn hash(&self, canonical: &str) -> UrlKey {
         // The reference implementation's 16 output bytes, in their order, on any machine.
         UrlKey::from_bytes(SipHasher24::new_with_key(&self.key).hash(canonical.as_bytes()).as_bytes())
     }

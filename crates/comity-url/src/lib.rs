@@ -28,11 +28,14 @@
 
 mod base;
 mod canonical;
+mod clean_param;
 mod crawl_url;
 mod error;
 mod fast;
 mod glob;
+mod growth;
 mod key;
+mod key_rules;
 mod origin;
 mod pattern;
 mod scope;
@@ -43,9 +46,12 @@ mod traps;
 
 pub use base::BaseUrl;
 pub use canonical::canonical;
+pub use clean_param::CleanParams;
 pub use crawl_url::CrawlUrl;
 pub use error::UrlError;
+pub use growth::{GrowthLimits, HostGrowth, PatternGrowth, Shape, ShapeKind};
 pub use key::{KEY_RULES_VERSION, KeyHasher, UrlKey};
+pub use key_rules::{KeyRules, REDUCTION_VERSION};
 pub use origin::{HostKind, Origin, Scheme};
 pub use pattern::{MAX_PATTERN_BYTES, PatternError, UrlPattern};
 pub use scope::{OutOfScope, Scope, ScopeKind, ScopeMiss};

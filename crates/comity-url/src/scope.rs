@@ -131,6 +131,28 @@ impl Scope {
         }
     }
 
+    /// Whether any URL of `origin` is near enough to a seed; patterns are not asked.
+    #[must_use]
+    pub fn reaches(&self, origin: &Origin) -> bool {
+        match &self.near {
+            Near::Origins(origins) => origins.contains(origin),
+            Near::Names(names) => names.contains(name(self.kind, origin)),
+            Near::Prefixes(prefixes) => {
+                let root = format!("{origin}/");
+                let from = (Bound::Included(&*root), Bound::Unbounded);
+                prefixes.range::<str, _>(from).next().is_some_and(|prefix| prefix.starts_with(&root))
+            }
+            Near::Everything => true,
+        }
+    }
+
+    /// Whether an `exclude` pattern matches.
+    #[must_use]
+    pub fn excludes(&self, url: &CrawlUrl) -> bool {
+        let canonical = canonical_form(url);
+        self.exclude.iter().any(|pattern| pattern.matches_canonical(&canonical, url.origin()))
+    }
+
     fn is_near(&self, url: &CrawlUrl, canonical: &str) -> bool {
         match &self.near {
             Near::Origins(origins) => origins.contains(url.origin()),

@@ -6,12 +6,13 @@ use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, Local, SchedulerConfig};
 use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
-use comity_url::{CrawlUrl, KeyHasher, TrapLimits};
+use comity_url::{CrawlUrl, KeyHasher};
 use tokio::sync::{Notify, watch};
 
 use crate::config::{ConfigFile, CrawlConfig, Span, expiring};
-use crate::engine::{Engine, Handlers, Shared, Tally};
+use crate::engine::{Engine, Handlers, Keys, Shared, Tally, Traps};
 use crate::keep::Keeper;
+use crate::sites::Sites;
 use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive, directory};
 
 /// A crawl that is ready to run.
@@ -180,18 +181,20 @@ impl CrawlerBuilder {
         let dir = dir.as_deref().map(directory::claim).transpose()?;
         let state = archive::open_state(dir.as_deref(), &config, &clock)?;
         let opened = dir.map(|dir| archive::open(&dir, &config, &clock, state.clone())).transpose()?;
-        let keeper = Keeper::new(opened, clock.clone());
+        let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
+        let keeper = Keeper::new(opened, clock.clone(), sites.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
         let shared = Shared {
             frontier: frontier(&config),
-            hasher: KeyHasher::new(key),
+            keys: Keys::new(KeyHasher::new(key), config.keys),
+            sites,
             keeper,
             gate,
             fetcher,
             clock: clock.clone(),
             identity: config.identity.clone(),
             limits: config.limits.clone(),
-            traps: TrapLimits::default(),
+            traps: Traps::new(&config.traps),
             types: Arc::new(config.types.clone()),
             per_origin: config.politeness.per_origin,
             scope: Mutex::new(config.scope),

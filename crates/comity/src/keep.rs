@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use comity_archive::{
     Archive, ArchiveError, Basis, Context, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, Target,
 };
@@ -12,8 +13,9 @@ use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RefusedLease};
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
 use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
-use comity_url::CrawlUrl;
+use comity_url::{CrawlUrl, Origin};
 
+use crate::sites::Sites;
 use crate::{Error, UrlEnding, UrlOutcome};
 
 /// How a URL came to be visited: what offers and records of it need.
@@ -35,6 +37,8 @@ pub(crate) struct Keeper {
     store: Option<Arc<Mutex<Store>>>,
     clock: Arc<dyn Clock>,
     robots: Arc<AtomicU64>,
+    /// Told of every robots.txt: what it says beside its rules.
+    sites: Arc<Sites>,
 }
 
 /// The crawl directory, open.
@@ -85,8 +89,8 @@ impl Trip {
 
 impl Keeper {
     /// Keeps everything in `store`; `None` keeps nothing.
-    pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store: store.map(|store| Arc::new(Mutex::new(store))), clock, robots: Arc::default() }
+    pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>, sites: Arc<Sites>) -> Self {
+        Self { store: store.map(|store| Arc::new(Mutex::new(store))), clock, robots: Arc::default(), sites }
     }
 
     /// robots.txt requests so far, redirects among them.
@@ -153,6 +157,7 @@ impl Recorder for Keeper {
     fn robots_visit(&self, visit: RobotsVisit) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.robots.fetch_add(1, Ordering::Relaxed);
+            self.learn(&visit.for_origin, visit.capture.status, visit.file.as_ref().map(|(_, bytes)| bytes));
             let kept = self.keep_robots(visit).await;
             if let Err(error) = kept {
                 // The next page's record meets the same fault and stops the crawl with its name.
@@ -164,6 +169,7 @@ impl Recorder for Keeper {
     fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let RecalledRobots { for_origin, fetched, status, file } = recalled;
+            self.learn(&for_origin, Some(status), file.as_ref().map(|(_, bytes)| bytes));
             let kept = self.blocking(move |store| {
                 let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
                 let url = for_origin.robots_url();
@@ -177,6 +183,14 @@ impl Recorder for Keeper {
 }
 
 impl Keeper {
+    fn learn(&self, origin: &Origin, status: Option<u16>, file: Option<&Bytes>) {
+        match (file, status) {
+            (Some(bytes), _) => self.sites.learn(origin, bytes),
+            (None, Some(400..=428 | 430..=499)) => self.sites.learn_absent(origin),
+            (None, _) => {}
+        }
+    }
+
     async fn keep_robots(&self, visit: RobotsVisit) -> Result<(), Error> {
         let RobotsVisit { for_origin, hop, capture, file } = visit;
         let (url, fetched, status) = (capture.url.clone(), capture.started, capture.status);

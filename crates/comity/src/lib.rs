@@ -33,9 +33,13 @@ mod keep;
 mod outcome;
 mod page;
 mod progress;
+#[cfg(feature = "select")]
+mod select;
+mod sites;
 mod stop;
 mod summary;
 
+pub use comity_extract as extract;
 pub use comity_policy as policy;
 pub use comity_url as url;
 pub use crawler::{Crawler, CrawlerBuilder};

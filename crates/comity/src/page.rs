@@ -2,7 +2,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use comity_extract::{Link, Page as Extracted};
+use comity_extract::{Charset, Link, Page as Extracted};
 use comity_fetch::Fetcher;
 use comity_policy::{Capture, Decision};
 use comity_signals::HeadFacts;
@@ -117,6 +117,12 @@ impl Page<'_> {
     #[must_use]
     pub fn head(&self) -> Option<&HeadFacts> {
         self.extracted.map(|page| &page.head)
+    }
+
+    /// Its charset, when it is an HTML page.
+    #[must_use]
+    pub fn charset(&self) -> Option<Charset> {
+        self.extracted.and_then(|page| page.charset)
     }
 
     /// Links away from a seed.

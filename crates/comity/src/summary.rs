@@ -20,6 +20,14 @@ pub struct Summary {
     pub refused: BTreeMap<Reason, u64>,
     /// Requests without an answer after all retries, by reason.
     pub failed: BTreeMap<Reason, u64>,
+    /// Sitemaps: answers that were no redirect. They are no pages.
+    pub sitemaps: u64,
+    /// Entries that sitemaps and feeds listed.
+    pub listed: u64,
+    /// Sitemaps that could not be read whole, or were none.
+    pub sitemaps_damaged: u64,
+    /// URLs that were not queued, since the key rules take another spelling for the same page.
+    pub merged: u64,
     /// Requests that were tried again later.
     pub retries: u64,
     /// robots.txt requests, redirects among them.
@@ -34,7 +42,7 @@ pub struct Summary {
     pub bytes: u64,
     /// Origins that were queued.
     pub origins: u64,
-    /// URLs that were queued: each is among the fetched, redirected, refused and failed ones, or left.
+    /// URLs that were queued: each is among the fetched, redirected, refused and failed ones, the sitemaps, or left.
     pub queued: u64,
     /// URLs that were not reached.
     pub left: u64,
@@ -164,9 +172,20 @@ impl fmt::Display for Summary {
             "also       {} redirects, {} robots.txt requests, {} retries",
             self.redirects, self.robots, self.retries
         )?;
+        if self.sitemaps > 0 || self.listed > 0 {
+            let damaged = self.sitemaps_damaged;
+            writeln!(
+                f,
+                "sitemaps   {}, and feeds, listed {} URLs; {damaged} damaged or none",
+                self.sitemaps, self.listed
+            )?;
+        }
         reasons(f, "refused", &self.refused)?;
         reasons(f, "failed", &self.failed)?;
         reasons(f, "not queued", &self.links_left)?;
+        if self.merged > 0 {
+            writeln!(f, "merged     {} URLs, other spellings of queued ones by [keys]", self.merged)?;
+        }
         if self.links_nofollow > 0 {
             writeln!(f, "nofollow   {} links not followed", self.links_nofollow)?;
         }

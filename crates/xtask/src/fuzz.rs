@@ -3,7 +3,7 @@ use std::process::Command;
 use crate::{print, step};
 
 /// The fuzz targets, by crate.
-const TARGETS: [(&str, &str); 8] = [
+const TARGETS: [(&str, &str); 10] = [
     ("crates/comity-robots", "parse"),
     ("crates/comity-robots", "matcher"),
     ("crates/comity-robots", "print"),
@@ -12,6 +12,8 @@ const TARGETS: [(&str, &str); 8] = [
     ("crates/comity-extract", "srcset"),
     ("crates/comity-extract", "refresh"),
     ("crates/comity-extract", "url"),
+    ("crates/comity-extract", "sitemap"),
+    ("crates/comity-extract", "feed"),
 ];
 
 /// What `cargo xtask fuzz` does.

@@ -40,6 +40,7 @@ impl Plan {
         step::run("documentation tests", &mut self.with_peers(doc_tests()))?;
         step::run("demo: a polite crawl, audited", &mut demo())?;
         if self.size == Size::All {
+            step::run("optional features", &mut self.with_peers(optional_features()))?;
             sim::Plan::of(sim::SEEDS_OF_ALL).run()?;
         }
         print("\nall checks passed");
@@ -80,6 +81,13 @@ fn test_runner() -> Command {
 fn doc_tests() -> Command {
     let mut command = step::cargo();
     command.args(["test", "--workspace", "--doc"]);
+    command
+}
+
+/// The parts that are off by default.
+fn optional_features() -> Command {
+    let mut command = step::cargo();
+    command.args(["test", "-p", "comity", "-p", "comity-extract", "--features", "comity/select", "--lib", "select"]);
     command
 }
 

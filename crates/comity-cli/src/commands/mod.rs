@@ -3,12 +3,15 @@
 mod crawl;
 mod demo;
 mod explain;
+mod extract;
 mod gateway;
 mod identity;
 mod init;
+mod input;
 mod optout;
 mod records;
 mod robots;
+mod sitemap;
 mod url;
 
 use crate::args::{Cli, Command, UrlCommand};
@@ -25,6 +28,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Explain(args) => explain::run(&args),
         Command::Optout(command) => optout::run(&command),
         Command::Robots(command) => robots::run(&command),
+        Command::Extract(args) => extract::run(&args),
+        Command::Sitemap(args) => sitemap::run(&args),
         Command::Url(UrlCommand::Batch) => url::batch(),
         Command::Identity(command) => identity::run(&command),
     }

@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a law that fails panics, which is the finding")]
 
+mod sitemaps;
+
 use comity_extract::{LinkTag, Page, PageLimits, PageReader};
 use comity_url::{BaseUrl, CrawlUrl, KeyHasher, UrlError, canonical, looks_suspicious};
 use url::{Position, Url};
+
+pub use sitemaps::{feed, sitemap};
 
 const PAGE: &str = "http://h.test/a/b/c?d";
 

@@ -22,6 +22,12 @@ pub struct ConfigFile {
     /// What is crawled, and when it ends.
     #[serde(skip_serializing_if = "is_default")]
     pub crawl: CrawlSection,
+    /// What looks like a space without end.
+    #[serde(skip_serializing_if = "is_default")]
+    pub traps: TrapsSection,
+    /// Which spellings of a URL are one page.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keys: KeysSection,
     /// How fast.
     #[serde(skip_serializing_if = "is_default")]
     pub politeness: PolitenessSection,
@@ -112,6 +118,42 @@ section! {
         linger: Span,
         /// `never`: a URL is fetched once.
         revisit: String,
+        /// `robots` (default): those that a robots.txt names; `robots+default`: else `/sitemap.xml`; `off`.
+        sitemaps: String,
+        /// Sitemaps per origin; default 1,000.
+        max_sitemaps: u32,
+    }
+}
+
+section! {
+    /// `[traps]`: 0 turns a guard off.
+    TrapsSection {
+        /// Path segments; default 20.
+        path_segments: u32,
+        /// Bytes of a URL; default 2,083.
+        url_bytes: u32,
+        /// How often a run of path segments may stand in a row; default 2.
+        repeated_segments: u32,
+        /// URLs per origin that differ in their numbers alone; default 20,000.
+        numbers: u32,
+        /// The same where the numbers are a date; default 2,000.
+        calendar: u32,
+        /// Hosts per registrable domain; default 1,000.
+        hosts: u32,
+        /// Near-duplicates of one page, per origin, whose links all count; default 1,000.
+        duplicates: u32,
+    }
+}
+
+section! {
+    /// `[keys]`
+    KeysSection {
+        /// Whether tracking parameters (`utm_*`, `gclid`, …) make no other page; default false.
+        tracking: bool,
+        /// Whether session identifiers make no other page; default false.
+        sessions: bool,
+        /// Whether the parameters of Clean-param lines make no other page; default false.
+        clean_param: bool,
     }
 }
 
@@ -298,6 +340,8 @@ impl ConfigFile {
         self.optout.join(later.optout);
         self.agent.overlay(later.agent);
         self.crawl.overlay(later.crawl);
+        self.traps.overlay(later.traps);
+        self.keys.overlay(later.keys);
         self.politeness.overlay(later.politeness);
         self.robots.overlay(later.robots);
         self.fetch.overlay(later.fetch);

@@ -2,6 +2,7 @@
 //! into [`GateSettings`] for whoever needs the gate alone.
 
 mod agent;
+mod discovery;
 mod error;
 mod exceptions;
 mod file;
@@ -10,12 +11,13 @@ mod proxies;
 mod resolve;
 mod units;
 
+pub use discovery::{SitemapSettings, Sitemaps, TrapSettings};
 pub use error::ConfigError;
 pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};
 pub use file::{
     AgentSection, ArchiveSection, ConfigFile, CrawlSection, CustomerSection, FetchSection, FrontierSection,
-    GatewaySection, PolitenessSection, RobotsSection,
+    GatewaySection, KeysSection, PolitenessSection, RobotsSection, TrapsSection,
 };
 pub use gate::GateSettings;
 pub use proxies::ProxySection;

@@ -9,9 +9,12 @@ use comity_fetch::{AddressGuard, FetchConfig, Http, MediaTypes};
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
 use comity_robots::Dialect;
-use comity_url::{CrawlUrl, Scope, ScopeKind, UrlPattern};
+use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
-use super::{ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, Span, agent, proxies};
+use super::{
+    ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, SitemapSettings, Span,
+    TrapSettings, agent, discovery, proxies,
+};
 
 /// A configuration that was checked as a whole: what the engine runs on.
 #[derive(Clone, Debug)]
@@ -32,6 +35,12 @@ pub struct CrawlConfig {
     pub limits: CrawlLimits,
     /// Whether a URL is fetched again.
     pub revisit: Revisit,
+    /// Which sitemaps are asked for.
+    pub sitemaps: SitemapSettings,
+    /// The guards against spaces without end.
+    pub traps: TrapSettings,
+    /// Which spellings of a URL are one page.
+    pub keys: KeyRules,
     /// How fast.
     pub politeness: Politeness,
     /// Rate of the whole crawl.
@@ -110,6 +119,9 @@ impl CrawlConfig {
             scope: scope(&file)?,
             limits: limits(&file),
             revisit: one_of("[crawl] revisit", file.crawl.revisit.as_deref(), &[("never", Revisit::Never)])?,
+            sitemaps: discovery::sitemaps(&file)?,
+            traps: discovery::traps(&file),
+            keys: discovery::keys(&file),
             max_rate: gate.max_rate,
             max_rate_domain: gate.max_rate_domain,
             robots: gate.robots,
@@ -142,6 +154,7 @@ impl CrawlConfig {
         file.crawl.max_depth = Some(self.limits.max_depth);
         file.crawl.linger = span(self.limits.linger);
         file.crawl.revisit = own("never");
+        discovery::resolved(&mut file, self.sitemaps, &self.traps, self.keys);
         let pace = &self.politeness;
         file.politeness.delay = span(pace.delay);
         file.politeness.max_crawl_delay = span(pace.max_crawl_delay);
@@ -373,7 +386,7 @@ where
 }
 
 /// The value of a named choice; the first is the default. The nearest name is offered for an unknown one.
-fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str, T)]) -> Result<T, ConfigError> {
+pub(super) fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str, T)]) -> Result<T, ConfigError> {
     let wanted = typed.or_else(|| choices.first().map(|(name, _)| *name)).unwrap_or_default();
     if let Some((_, value)) = choices.iter().find(|(name, _)| *name == wanted) {
         return Ok(*value);
@@ -420,6 +433,7 @@ mod tests {
             ("[crawl]\nseeds = []", "[crawl] seeds"),
             ("[crawl]\nscope = \"orgins\"", "[crawl] scope"),
             ("[crawl]\nrevisit = \"daily\"", "[crawl] revisit"),
+            ("[crawl]\nsitemaps = \"all\"", "[crawl] sitemaps"),
             ("[agent]\ncontact = \"\"", "[agent]"),
             ("[agent]\nname = \"Googlebot/2.1\"", "[agent]"),
             ("[agent]\npurposes = [\"training\"]", "[agent] purposes"),

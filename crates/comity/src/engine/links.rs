@@ -1,18 +1,21 @@
 use std::sync::Arc;
 
-use comity_extract::{Link, Page};
-use comity_frontier::Offer;
+use comity_extract::{Link, LinkAllowance, Page};
+use comity_frontier::{Offer, Offered};
 use comity_policy::{Capture, Decision, Reason};
 use comity_robots::ProductToken;
 use comity_signals::{HeadFacts, PageSignals, Statement, page_signals};
-use comity_url::{CrawlUrl, Trap};
+use comity_url::CrawlUrl;
 
 use super::Shared;
+use super::errand::Errand;
 use crate::keep::Trip;
 
 impl Shared {
     /// What of a page's links enters the frontier; the rest is counted by reason.
-    pub(super) fn offers(&self, trip: &Trip, links: &[Link], follow: bool) -> Vec<Offer> {
+    ///
+    /// Of a page that is one of many copies only `most` count.
+    pub(super) fn offers(&self, trip: &Trip, links: &[Link], follow: bool, most: LinkAllowance) -> Vec<Offer> {
         let mut offers: Vec<Offer> = Vec::new();
         for link in links.iter().filter(|link| link.is_page() || link.suspicious.is_some()) {
             if !follow || link.is_nofollow() {
@@ -20,8 +23,9 @@ impl Shared {
                 continue;
             }
             match self.admits_link(&link.url, trip.depth + 1, link.suspicious.is_some()) {
+                Ok(()) if most.is_spent(offers.len()) => self.tally().link_left(Reason::UrlTrapDuplicates),
                 Ok(()) => {
-                    let key = self.hasher.key(&link.url);
+                    let key = self.keys.key(&link.url, &self.sites);
                     offers.push(Offer::link(link.url.clone(), key, trip.url.clone(), trip.depth + 1));
                 }
                 Err(reason) => self.tally().link_left(reason),
@@ -30,18 +34,41 @@ impl Shared {
         offers
     }
 
+    /// What is to be known of links once their settlement is done.
+    pub(super) fn watched(&self, links: &[Offer]) -> Watched {
+        let via = links.first().and_then(|link| link.via.as_ref());
+        let listed = via.is_some_and(|via| self.sites.is_sitemap(via));
+        Watched { urls: links.iter().map(|link| link.url.clone()).collect(), listed }
+    }
+
+    /// Counts what became of links: the guards look at what was queued, the key rules at what was not. What a sitemap lists
+    /// is no growth of links.
+    pub(super) fn count_queued(&self, watched: &Watched, offered: &[Offered]) {
+        let both = || watched.urls.iter().zip(offered);
+        if !watched.listed {
+            self.traps.count(both().filter(|(_, offered)| **offered == Offered::New).map(|(url, _)| url));
+        }
+        both().for_each(|(url, offered)| self.keys.offered(url, *offered, &self.sites));
+    }
+
     /// The offer for a redirect: same depth and seed, one hop more; decided anew like any URL (invariant 2).
-    pub(super) fn redirect_offer(&self, trip: &Trip, target: CrawlUrl) -> Result<Offer, Reason> {
+    pub(super) fn redirect_offer(&self, trip: &Trip, errand: Errand, target: CrawlUrl) -> Result<Offer, Reason> {
         if trip.hops >= MOST_REDIRECTS {
             return Err(Reason::UrlRedirects);
         }
         if trip.seed {
             // Scope is that of the seeds after their own redirects (design §7).
             self.scope().add_seed(&target);
+            self.traps.add_seed(&target);
         }
-        self.admits_link(&target, trip.depth, false)?;
+        if errand == Errand::Sitemap {
+            self.admits_sitemap(&target)?;
+            self.sites.redirected(&trip.url, trip.via.as_ref(), &target);
+        } else {
+            self.admits_link(&target, trip.depth, false)?;
+        }
         Ok(Offer {
-            key: self.hasher.key(&target),
+            key: self.keys.key(&target, &self.sites),
             url: target,
             depth: trip.depth,
             hops: trip.hops + 1,
@@ -78,16 +105,26 @@ impl Shared {
         if suspicious {
             return Err(Reason::UrlSuspicious);
         }
+        self.admits_url(url, depth)?;
+        self.traps.admits_growth(url)
+    }
+
+    /// Depth, shape and scope: what every URL is held to.
+    pub(super) fn admits_url(&self, url: &CrawlUrl, depth: u32) -> Result<(), Reason> {
         if depth > self.limits.max_depth {
             return Err(Reason::UrlDepth);
         }
-        self.traps.check(url).map_err(|trap| match trap {
-            Trap::Length { .. } => Reason::UrlLength,
-            Trap::Segments { .. } => Reason::UrlTrapSegments,
-            _ => Reason::UrlTrapRepeated,
-        })?;
+        self.traps.check(url)?;
         self.scope().admits(url).map_err(|_| Reason::UrlScope)
     }
+}
+
+/// Links of a settlement under way.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    urls: Vec<CrawlUrl>,
+    /// Whether a sitemap lists them.
+    listed: bool,
 }
 
 /// Redirects followed in a row (design §7).

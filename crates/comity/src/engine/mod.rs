@@ -1,13 +1,20 @@
 //! The loop that carries values from one owner to the next, and decides nothing itself.
 
+mod discovery;
+mod errand;
+mod keys;
 mod links;
 mod outcome;
+mod reading;
 mod run;
 mod shared;
 mod sink;
 mod tally;
+mod traps;
 mod visit;
 
+pub(crate) use keys::Keys;
 pub(crate) use run::Engine;
 pub(crate) use shared::{Handlers, Shared};
 pub(crate) use tally::Tally;
+pub(crate) use traps::Traps;

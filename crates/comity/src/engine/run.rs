@@ -97,9 +97,12 @@ impl Engine {
         let mut offers = Vec::new();
         for url in seeds {
             self.shared.scope().add_seed(url);
-            offers.push(Offer::seed(url.clone(), self.shared.hasher.key(url)));
+            self.shared.traps.add_seed(url);
+            offers.push(Offer::seed(url.clone(), self.shared.keys.key(url, &self.shared.sites)));
         }
-        for offered in self.shared.frontier.offer(offers).await? {
+        let urls: Vec<CrawlUrl> = offers.iter().map(|offer| offer.url.clone()).collect();
+        for (url, offered) in urls.iter().zip(self.shared.frontier.offer(offers).await?) {
+            self.shared.keys.offered(url, offered, &self.shared.sites);
             if let Offered::Refused(reason) = offered {
                 self.shared.tally().refused(reason);
             }
@@ -109,6 +112,7 @@ impl Engine {
 
     /// Leases what may be leased now and starts a task for each; says when to look again.
     async fn dispatch(&mut self) -> Result<Option<Instant>, Error> {
+        self.shared.offer_announced().await?;
         self.start_robots();
         let places = self.places();
         if places == 0 || *self.stop.borrow() != Stop::Run || self.limit().is_some() {
@@ -286,6 +290,7 @@ impl Engine {
         summary.origins = stats.origins;
         summary.robots = self.shared.keeper.robots_requests();
         summary.queued = stats.seen;
+        summary.merged = self.shared.keys.merged();
         summary.left = stats.queued + stats.leased;
         summary.waiting = stats.waiting;
         summary.elapsed = self.elapsed();

@@ -5,11 +5,13 @@ use comity_fetch::{Fetcher, MediaTypes};
 use comity_frontier::Frontier;
 use comity_gate::Gate;
 use comity_policy::{Clock, Identity};
-use comity_url::{KeyHasher, Scope, TrapLimits};
+use comity_url::Scope;
 use tokio::sync::Notify;
 
+use super::{Keys, Traps};
 use crate::config::CrawlLimits;
 use crate::keep::Keeper;
+use crate::sites::Sites;
 use crate::{Page, Tally, UrlOutcome};
 
 /// What every visit of a crawl shares.
@@ -22,10 +24,11 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) identity: Identity,
     pub(crate) limits: CrawlLimits,
-    pub(crate) traps: TrapLimits,
+    pub(crate) traps: Traps,
     /// Media types whose bodies are read.
     pub(crate) types: Arc<MediaTypes>,
-    pub(crate) hasher: KeyHasher,
+    pub(crate) keys: Keys,
+    pub(crate) sites: Arc<Sites>,
     pub(crate) per_origin: u32,
     pub(crate) scope: Mutex<Scope>,
     pub(crate) tally: Mutex<Tally>,

@@ -1,22 +1,32 @@
-use comity_extract::{PageLimits, PageReader};
+use comity_extract::TextSketch;
 use comity_fetch::{MediaTypes, ResponseHead, Sink, Want};
 use comity_url::CrawlUrl;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Where the decoded body of a page goes as it comes: into the link reader, and nowhere else. What is kept of it are the
-/// coded bytes in the capture; a handler that wants to read them has them decoded once more.
+use super::errand::Errand;
+use super::reading::Reader;
+
+/// Where the decoded body of a page goes as it comes: into its reader, and nowhere else. What is kept of it are the coded
+/// bytes in the capture; a handler that wants to read them has them decoded once more.
 pub(super) struct PageSink {
     url: CrawlUrl,
-    pub(super) reader: Option<PageReader>,
+    errand: Errand,
+    sketch: Option<TextSketch>,
+    pub(super) reader: Option<Reader>,
     head: Option<oneshot::Sender<()>>,
     types: Arc<MediaTypes>,
 }
 
 impl PageSink {
-    /// `head` is told the moment the response head is complete.
-    pub(super) fn new(url: CrawlUrl, head: oneshot::Sender<()>, types: Arc<MediaTypes>) -> Self {
-        Self { url, reader: None, head: Some(head), types }
+    /// `head` is told the moment the response head is complete; `sketch` reads the page's text, where its likeness is wanted.
+    pub(super) fn new(
+        url: CrawlUrl,
+        (errand, sketch): (Errand, Option<TextSketch>),
+        head: oneshot::Sender<()>,
+        types: Arc<MediaTypes>,
+    ) -> Self {
+        Self { url, errand, sketch, reader: None, head: Some(head), types }
     }
 }
 
@@ -27,10 +37,11 @@ impl Sink for PageSink {
             let _ = sender.send(());
         }
         if (200..300).contains(&head.status) {
-            if !self.types.want(head.content_type()) {
+            // A sitemap that was asked for is read whatever it is served as.
+            if self.errand == Errand::Page && !self.types.want(head.content_type()) {
                 return Want::OtherType;
             }
-            let mut reader = PageReader::new(&self.url, head.content_type(), PageLimits::default());
+            let mut reader = Reader::new(self.errand, &self.url, head.content_type(), self.sketch.take());
             head.fields_named("link").for_each(|value| reader.link_field(value));
             self.reader = Some(reader);
         }

@@ -39,6 +39,10 @@ impl Tally {
         *self.summary.failed.entry(reason).or_default() += 1;
     }
 
+    pub(crate) fn links_left(&mut self, reason: Reason, count: u64) {
+        *self.summary.links_left.entry(reason).or_default() += count;
+    }
+
     pub(crate) fn link_left(&mut self, reason: Reason) {
         *self.summary.links_left.entry(reason).or_default() += 1;
     }

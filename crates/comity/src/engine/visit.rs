@@ -1,7 +1,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use comity_extract::Page as Extracted;
+use comity_extract::{Page as Extracted, Sitemap};
 use comity_fetch::{Fetched, Refused};
 use comity_frontier::{Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Settled as Applied, Settlement};
 use comity_gate::Admission;
@@ -9,7 +9,10 @@ use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Refu
 use tokio::sync::oneshot;
 
 use super::Shared;
-use super::outcome::{Next, next};
+use super::errand::Errand;
+use super::links::Watched;
+use super::outcome::{Next, RETRIES, next};
+use super::reading::{Found, Reader};
 use super::sink::PageSink;
 use crate::keep::Trip;
 use crate::{Error, Page, UrlEnding, UrlOutcome};
@@ -57,7 +60,9 @@ impl Shared {
         permit: Permit,
     ) -> Result<Settled, Error> {
         let (head, arrived) = oneshot::channel();
-        let mut sink = PageSink::new(trip.url.clone(), head, self.types.clone());
+        let errand = self.errand(trip);
+        let reading = (errand, self.traps.sketch(trip.url.origin()));
+        let mut sink = PageSink::new(trip.url.clone(), reading, head, self.types.clone());
         let fetched = self.fetch(id, permit, &mut sink, arrived).await?;
         let Fetched { capture, receipt, outcome } = fetched;
         let sent = receipt.as_ref().is_some_and(|receipt| receipt.sent().is_some());
@@ -66,19 +71,23 @@ impl Shared {
             None => self.paced(trip),
         };
         self.tally().waited(&paced.1, self.clock.now());
-        let next = next(&capture, outcome, sent, trip.attempt - 1);
+        let mut next = next(&capture, outcome, sent, trip.attempt - 1);
         if let Next::NotSent(reason) = next {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
             return Ok((self.snooze(id, trip, paced.1), None));
         }
-        let extracted = sink.reader.take().map(comity_extract::PageReader::finish);
-        let (follow, decision) = self.after_page(&capture, extracted.as_ref(), decision);
-        let offers = self.read(trip, &next, extracted.as_ref(), follow);
+        let found = sink.reader.take().map(Reader::finish).unwrap_or_default();
+        next = retried_if_damaged(next, errand, found.list.as_ref(), trip.attempt);
+        let (follow, decision) = self.after_page(&capture, found.page.as_ref(), decision);
+        let offers = self.read(trip, errand, &next, &found, follow);
         self.tally().summary.bytes += capture.body.len();
-        self.tell_handler(trip, &capture, &decision, extracted.as_ref(), &next);
+        if errand == Errand::Page {
+            self.tell_handler(trip, &capture, &decision, found.page.as_ref(), &next);
+        }
         let fate = Fate::of(&next, outcome);
         self.keeper.fetched(trip, capture, decision.clone()).await?;
-        self.count(&fate, &next, &decision);
+        self.count(&fate, &next, &decision, errand);
+        self.count_list(&next, errand, found.list.as_ref());
         Ok((self.settlement(id, fate, offers, paced), fate.ending(&next)))
     }
 
@@ -114,9 +123,9 @@ impl Shared {
     }
 
     /// What a page or redirect adds to the frontier.
-    fn read(&self, trip: &Trip, next: &Next, page: Option<&Extracted>, follow: bool) -> Vec<Offer> {
+    fn read(&self, trip: &Trip, errand: Errand, next: &Next, found: &Found, follow: bool) -> Vec<Offer> {
         match next {
-            Next::Redirect(target) => match self.redirect_offer(trip, target.clone()) {
+            Next::Redirect(target) => match self.redirect_offer(trip, errand, target.clone()) {
                 Ok(offer) => vec![offer],
                 Err(reason) => {
                     self.tally().link_left(reason);
@@ -124,8 +133,12 @@ impl Shared {
                 }
             },
             Next::Done => {
-                let links = page.map(|page| page.links.as_slice()).unwrap_or_default();
-                self.offers(trip, links, follow)
+                if let Some(list) = &found.list {
+                    return self.listed(trip, errand, list, follow);
+                }
+                let Some(page) = &found.page else { return Vec::new() };
+                let most = self.traps.count_page(trip.url.origin(), found.likeness);
+                self.offers(trip, &page.links, follow, most)
             }
             Next::DeadRedirect | Next::Retry(_) | Next::GiveUp(_) | Next::NotSent(_) => Vec::new(),
         }
@@ -152,7 +165,7 @@ impl Shared {
         refused: Refused,
     ) -> Result<Settled, Error> {
         let paced = self.paced(trip);
-        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= super::outcome::RETRIES {
+        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= RETRIES {
             self.tally().summary.retries += 1;
             let not_before = self.clock.now().after(self.gate.politeness().delay * trip.attempt * 4);
             return Ok((Settlement::Retry { lease: id, pace: paced.0, turn: paced.1, not_before }, None));
@@ -181,16 +194,27 @@ impl Shared {
         self.clock.now().after(comity_policy::Politeness::BACKOFF_BASE)
     }
 
-    fn count(&self, fate: &Fate, next: &Next, decision: &Decision) {
+    fn count(&self, fate: &Fate, next: &Next, decision: &Decision, errand: Errand) {
         let mut tally = self.tally();
         if !matches!(fate, Fate::Retry) {
             tally.let_through(decision);
         }
         match (fate, next) {
             (Fate::Done(_), Next::Redirect(_) | Next::DeadRedirect) => tally.summary.redirects += 1,
+            (Fate::Done(_), _) if errand == Errand::Sitemap => tally.summary.sitemaps += 1,
             (Fate::Done(status), _) => tally.fetched(*status),
             (Fate::Retry, _) => tally.summary.retries += 1,
             (Fate::Failed(reason), _) => tally.failed(*reason),
+        }
+    }
+
+    fn count_list(&self, next: &Next, errand: Errand, list: Option<&Sitemap>) {
+        let Next::Done = next else { return };
+        let mut tally = self.tally();
+        tally.summary.listed += list.map_or(0, |list| list.entries.len() as u64);
+        let is_sound = list.is_some_and(|list| list.format.is_known() && !list.is_damaged());
+        if errand == Errand::Sitemap && !is_sound {
+            tally.summary.sitemaps_damaged += 1;
         }
     }
 
@@ -200,8 +224,13 @@ impl Shared {
 
     /// Settles a lease; a URL that leaves the queue with that is told to whoever wants to know.
     pub(super) async fn settle(&self, settlement: Settlement, outcome: Option<UrlOutcome<'_>>) -> Result<(), Error> {
+        let watched = match &settlement {
+            Settlement::Done { links, .. } => self.watched(links),
+            _ => Watched::default(),
+        };
         for settled in self.frontier.settle(vec![settlement], self.clock.now()).await? {
             let Applied::Applied { links } = settled else { continue };
+            self.count_queued(&watched, &links);
             if let (Some(handler), Some(outcome)) = (&self.handlers.on_outcome, outcome) {
                 handler(outcome);
             }
@@ -213,6 +242,12 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// A sitemap that came damaged comes again later: another try may bring it whole.
+fn retried_if_damaged(next: Next, errand: Errand, list: Option<&Sitemap>, attempt: u32) -> Next {
+    let is_damaged = errand == Errand::Sitemap && list.is_some_and(Sitemap::is_damaged);
+    if next == Next::Done && is_damaged && attempt <= RETRIES { Next::Retry(Reason::RateBackoff) } else { next }
 }
 
 /// Where a URL goes after its exchange.

@@ -1,0 +1,105 @@
+//! Sitemaps and feeds: announced ones are queued, what they list enters the frontier.
+
+use comity_extract::{EntryKind, Sitemap};
+use comity_frontier::{Offer, Offered};
+use comity_policy::Reason;
+use comity_url::CrawlUrl;
+
+use super::Shared;
+use super::errand::{Errand, ordered};
+use crate::Error;
+use crate::keep::Trip;
+use crate::sites::{Announced, Voice};
+
+impl Shared {
+    /// Queues the sitemaps that were announced since the last call: those of origins that belong to the crawl. Each is a URL
+    /// like any other from there on: judged, admitted, fetched with a permit, recorded.
+    pub(super) async fn offer_announced(&self) -> Result<(), Error> {
+        let (news, beyond) = self.sites.news();
+        if beyond > 0 {
+            self.tally().links_left(Reason::UrlBudgetSitemaps, beyond);
+        }
+        let mut offers = Vec::new();
+        for Announced { by, sitemap } in news {
+            // Asked for the sake of somebody else's sitemap: its own are none of this crawl's.
+            if !self.scope().reaches(&by) {
+                continue;
+            }
+            match self.admits_sitemap(&sitemap) {
+                Ok(()) => offers.push(self.sitemap_offer(sitemap, by.robots_url())),
+                Err(reason) => self.tally().link_left(reason),
+            }
+        }
+        if offers.is_empty() {
+            return Ok(());
+        }
+        for offered in self.frontier.offer(offers).await? {
+            if let Offered::Refused(reason) = offered {
+                self.tally().link_left(reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn sitemap_offer(&self, url: CrawlUrl, via: CrawlUrl) -> Offer {
+        let key = self.keys.key(&url, &self.sites);
+        Offer { key, url, depth: 0, hops: 0, via: Some(via), seed: false, priority: 0, attempts: 0 }
+    }
+
+    /// The host of a sitemap is its site's choice, so the scope's kind does not count; what the operator excludes, and the
+    /// shape of the URL, do.
+    pub(super) fn admits_sitemap(&self, url: &CrawlUrl) -> Result<(), Reason> {
+        if self.scope().excludes(url) {
+            return Err(Reason::UrlScope);
+        }
+        self.traps.check(url)
+    }
+
+    /// What of a sitemap or feed enters the frontier; the rest is counted by reason.
+    pub(super) fn listed(&self, trip: &Trip, errand: Errand, list: &Sitemap, follow: bool) -> Vec<Offer> {
+        if !follow {
+            let entries = u64::try_from(list.entries.len()).unwrap_or(u64::MAX);
+            self.tally().summary.links_nofollow += entries;
+            return Vec::new();
+        }
+        let voice = self.sites.voice(&trip.url, trip.via.as_ref());
+        let mut offers = Vec::new();
+        for (class, entry) in ordered(list, self.clock.wall()) {
+            let priority = if errand == Errand::Sitemap { class } else { 1 };
+            let found = match entry.kind {
+                EntryKind::Sitemap => self.child(trip, &entry.loc, &voice),
+                EntryKind::Url => self.entry(trip, errand, &entry.loc, &voice, priority),
+            };
+            self.push(&mut offers, found);
+            for alternate in &entry.alternates {
+                let found = self.entry(trip, errand, &alternate.url, &voice, priority);
+                self.push(&mut offers, found);
+            }
+        }
+        offers
+    }
+
+    fn push(&self, offers: &mut Vec<Offer>, found: Result<Offer, Reason>) {
+        match found {
+            Ok(offer) => offers.push(offer),
+            Err(reason) => self.tally().link_left(reason),
+        }
+    }
+
+    fn child(&self, trip: &Trip, loc: &CrawlUrl, voice: &Voice) -> Result<Offer, Reason> {
+        self.admits_sitemap(loc)?;
+        self.sites.take(loc, &trip.url, voice)?;
+        Ok(self.sitemap_offer(loc.clone(), trip.url.clone()))
+    }
+
+    fn entry(&self, trip: &Trip, errand: Errand, url: &CrawlUrl, voice: &Voice, priority: u8) -> Result<Offer, Reason> {
+        voice.speaks_of(url)?;
+        let depth = trip.depth + 1;
+        self.admits_url(url, depth)?;
+        if errand == Errand::Page {
+            self.traps.admits_growth(url)?;
+        }
+        let key = self.keys.key(url, &self.sites);
+        Ok(Offer { priority, ..Offer::link(url.clone(), key, trip.url.clone(), depth) })
+    }
+}

@@ -1,0 +1,72 @@
+use comity_extract::{Likeness, Page, PageLimits, PageReader, Sitemap, SitemapLimits, SitemapReader, TextSketch};
+use comity_url::CrawlUrl;
+
+use super::errand::Errand;
+
+/// Who reads a body while it arrives.
+pub(super) enum Reader {
+    Page(Box<PageReader>, Option<Box<TextSketch>>),
+    List(Box<SitemapReader>),
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// An HTML page, or another document without links.
+    pub(super) page: Option<Page>,
+    /// A sitemap or feed; of a sitemap errand whatever came instead.
+    pub(super) list: Option<Sitemap>,
+    /// What the page's text is like, where that was asked for.
+    pub(super) likeness: Option<Likeness>,
+}
+
+/// Media types that sitemaps and feeds are served as. Others that are XML (SVG, XHTML) are none, and a sitemap that was asked for
+/// is read whatever it says of itself.
+const LISTS: [&str; 7] = [
+    "application/xml",
+    "text/xml",
+    "application/rss+xml",
+    "application/atom+xml",
+    "application/rdf+xml",
+    "application/feed+json",
+    "application/x-rss+xml",
+];
+
+impl Reader {
+    pub(super) fn new(errand: Errand, url: &CrawlUrl, content_type: Option<&str>, sketch: Option<TextSketch>) -> Self {
+        let essence = content_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+        if errand == Errand::Sitemap || LISTS.iter().any(|known| essence.eq_ignore_ascii_case(known)) {
+            return Self::List(Box::new(SitemapReader::new(url, content_type, SitemapLimits::default())));
+        }
+        Self::Page(Box::new(PageReader::new(url, content_type, PageLimits::default())), sketch.map(Box::new))
+    }
+
+    /// A `Link` field of the response: links of a page; of nothing else.
+    pub(super) fn link_field(&mut self, value: &str) {
+        if let Self::Page(reader, _) = self {
+            reader.link_field(value);
+        }
+    }
+
+    pub(super) fn push(&mut self, decoded: &[u8]) {
+        match self {
+            Self::Page(reader, sketch) => {
+                reader.push(decoded);
+                if let Some(sketch) = sketch {
+                    sketch.push(decoded);
+                }
+            }
+            Self::List(reader) => reader.push(decoded),
+        }
+    }
+
+    pub(super) fn finish(self) -> Found {
+        match self {
+            Self::Page(reader, sketch) => {
+                let likeness = sketch.and_then(|sketch| sketch.finish());
+                Found { page: Some(reader.finish()), list: None, likeness }
+            }
+            Self::List(reader) => Found { list: Some(reader.finish()), ..Found::default() },
+        }
+    }
+}
