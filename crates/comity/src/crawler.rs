@@ -6,7 +6,7 @@ use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, Local, SchedulerConfig};
 use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
-use comity_url::{CrawlUrl, KeyHasher, TrapLimits};
+use comity_url::{CrawlUrl, KeyHasher};
 use tokio::sync::{Notify, watch};
 
 use crate::config::{ConfigFile, CrawlConfig, Span, expiring};
@@ -191,7 +191,6 @@ impl CrawlerBuilder {
             clock: clock.clone(),
             identity: config.identity.clone(),
             limits: config.limits.clone(),
-            traps: TrapLimits::default(),
             types: Arc::new(config.types.clone()),
             per_origin: config.politeness.per_origin,
             scope: Mutex::new(config.scope),
@@ -227,6 +226,13 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
 }
 
 fn frontier(config: &CrawlConfig) -> Arc<dyn Frontier> {
-    let settings = SchedulerConfig { per_origin: config.politeness.per_origin, ..SchedulerConfig::default() };
+    let defaults = SchedulerConfig::default();
+    let settings = SchedulerConfig {
+        per_origin: config.politeness.per_origin,
+        pages_per_origin: config.limits.max_pages_per_origin,
+        // A lease outlives the longest exchange, and what is done with it before and after.
+        lease_life: defaults.lease_life.max(config.fetch.limits.total * 2),
+        ..defaults
+    };
     Arc::new(Local::in_memory(settings))
 }

@@ -32,7 +32,7 @@ impl Shared {
 
     /// The offer for a redirect: same depth and seed, one hop more; decided anew like any URL (invariant 2).
     pub(super) fn redirect_offer(&self, trip: &Trip, target: CrawlUrl) -> Result<Offer, Reason> {
-        if trip.hops >= MOST_REDIRECTS {
+        if trip.hops >= self.limits.max_redirects {
             return Err(Reason::UrlRedirects);
         }
         if trip.seed {
@@ -81,7 +81,7 @@ impl Shared {
         if depth > self.limits.max_depth {
             return Err(Reason::UrlDepth);
         }
-        self.traps.check(url).map_err(|trap| match trap {
+        self.limits.traps.check(url).map_err(|trap| match trap {
             Trap::Length { .. } => Reason::UrlLength,
             Trap::Segments { .. } => Reason::UrlTrapSegments,
             _ => Reason::UrlTrapRepeated,
@@ -89,6 +89,3 @@ impl Shared {
         self.scope().admits(url).map_err(|_| Reason::UrlScope)
     }
 }
-
-/// Redirects followed in a row (design §7).
-const MOST_REDIRECTS: u8 = 5;

@@ -5,7 +5,7 @@ use comity_fetch::{Fetcher, MediaTypes};
 use comity_frontier::Frontier;
 use comity_gate::Gate;
 use comity_policy::{Clock, Identity};
-use comity_url::{KeyHasher, Scope, TrapLimits};
+use comity_url::{KeyHasher, Scope};
 use tokio::sync::Notify;
 
 use crate::config::CrawlLimits;
@@ -22,7 +22,6 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) identity: Identity,
     pub(crate) limits: CrawlLimits,
-    pub(crate) traps: TrapLimits,
     /// Media types whose bodies are read.
     pub(crate) types: Arc<MediaTypes>,
     pub(crate) hasher: KeyHasher,

@@ -7,6 +7,7 @@ use comity_frontier::{Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Set
 use comity_gate::Admission;
 use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
 use tokio::sync::oneshot;
+use tracing::Instrument as _;
 
 use super::Shared;
 use super::outcome::{Next, next};
@@ -58,7 +59,9 @@ impl Shared {
     ) -> Result<Settled, Error> {
         let (head, arrived) = oneshot::channel();
         let mut sink = PageSink::new(trip.url.clone(), head, self.types.clone());
-        let fetched = self.fetch(id, permit, &mut sink, arrived).await?;
+        // The exchange's own span knows neither how it was come by nor how often it was tried.
+        let span = tracing::debug_span!("visit", hop = trip.hops, depth = trip.depth, attempt = trip.attempt);
+        let fetched = self.fetch(id, permit, &mut sink, arrived).instrument(span).await?;
         let Fetched { capture, receipt, outcome } = fetched;
         let sent = receipt.as_ref().is_some_and(|receipt| receipt.sent().is_some());
         let paced = match receipt {
@@ -66,7 +69,7 @@ impl Shared {
             None => self.paced(trip),
         };
         self.tally().waited(&paced.1, self.clock.now());
-        let next = next(&capture, outcome, sent, trip.attempt - 1);
+        let next = next(&capture, outcome, sent, self.limits.retries.saturating_sub(trip.attempt - 1));
         if let Next::NotSent(reason) = next {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
             return Ok((self.snooze(id, trip, paced.1), None));
@@ -152,7 +155,7 @@ impl Shared {
         refused: Refused,
     ) -> Result<Settled, Error> {
         let paced = self.paced(trip);
-        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= super::outcome::RETRIES {
+        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= self.limits.retries {
             self.tally().summary.retries += 1;
             let not_before = self.clock.now().after(self.gate.politeness().delay * trip.attempt * 4);
             return Ok((Settlement::Retry { lease: id, pace: paced.0, turn: paced.1, not_before }, None));

@@ -13,5 +13,6 @@ mod proxies;
 mod reports;
 mod robots;
 mod seeds;
+mod settings;
 mod support;
 mod utilisation;
