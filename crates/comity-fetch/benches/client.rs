@@ -26,6 +26,8 @@ const PAGES: u32 = 2000;
 const IDLE: usize = 8000;
 /// Set in the process that serves.
 const SERVE: &str = "COMITY_BENCH_SERVE";
+/// For a profiler: `bare` or `ours` alone, for a hundred thousand pages.
+const ONLY: &str = "COMITY_BENCH_ONLY";
 
 /// Without `--bench` this is `cargo test --all-targets`: a little of everything shows that it runs.
 fn full() -> bool {
@@ -162,26 +164,38 @@ impl Ours {
     }
 }
 
+/// hyper-util's pooled client, that reads the body and drops it.
+struct Bare(Client<HttpConnector, Empty<Bytes>>);
+
+impl Bare {
+    fn new() -> Self {
+        Self(Client::builder(TokioExecutor::new()).build_http())
+    }
+
+    async fn fetch(&self, url: &CrawlUrl) {
+        let request = http::Request::get(url.as_str()).header("user-agent", AGENT).header("accept", "*/*");
+        let request = request.header("accept-encoding", "gzip, deflate, br, zstd").body(Empty::new()).unwrap();
+        let mut body = self.0.request(request).await.unwrap().into_body();
+        let mut received = 0;
+        while let Some(frame) = body.frame().await {
+            received += frame.unwrap().data_ref().map_or(0, Bytes::len);
+        }
+        assert_eq!(received, PAGE);
+    }
+}
+
 /// Microseconds of CPU a page: bare client, ours, and ours without what makes the permit.
 async fn per_page(server: &Server) {
     let at = SocketAddr::from(([127, 0, 0, 1], server.port));
     let url = CrawlUrl::parse(&format!("http://{at}/page")).unwrap();
-    let bare: Client<HttpConnector, Empty<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
-    let ours = Ours::new();
+    let (bare, ours) = (Bare::new(), Ours::new());
     let life = ours.life(&url);
     let (rounds, pages) = if full() { (15, PAGES) } else { (1, 10) };
     let (mut theirs, mut whole, mut fetching) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         let begun = cpu();
         for _ in 0..pages {
-            let request = http::Request::get(url.as_str()).header("user-agent", AGENT).header("accept", "*/*");
-            let request = request.header("accept-encoding", "gzip, deflate, br, zstd").body(Empty::new()).unwrap();
-            let mut body = bare.request(request).await.unwrap().into_body();
-            let mut received = 0;
-            while let Some(frame) = body.frame().await {
-                received += frame.unwrap().data_ref().map_or(0, Bytes::len);
-            }
-            assert_eq!(received, PAGE);
+            bare.fetch(&url).await;
         }
         theirs.push(cpu() - begun);
         let begun = cpu();
@@ -195,15 +209,31 @@ async fn per_page(server: &Server) {
         }
         fetching.push(whole.last().unwrap().saturating_sub(cpu() - begun));
     }
-    let median = |times: &mut Vec<Duration>| {
+    let each = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(pages);
+    let told = |times: &mut Vec<Duration>| {
         times.sort();
-        times[times.len() / 2].as_secs_f64() * 1e6 / f64::from(pages)
+        (each(times[times.len() / 2]), each(times[0]))
     };
-    let (theirs, whole, fetching) = (median(&mut theirs), median(&mut whole), median(&mut fetching));
-    println!(
-        "20 KiB page over keep-alive, µs of CPU: bare {theirs:.1}, ours {fetching:.1}, with its permit {whole:.1}"
-    );
-    println!("ratio to bare: {:.2}, with its permit {:.2}", fetching / theirs, whole / theirs);
+    let (theirs, whole, fetching) = (told(&mut theirs), told(&mut whole), told(&mut fetching));
+    println!("20 KiB page over keep-alive, µs of CPU, median and best of {rounds} rounds; ratio to bare:");
+    for (name, (median, best)) in [("bare", theirs), ("ours", fetching), ("ours with its permit", whole)] {
+        let (of_median, of_best) = (median / theirs.0, best / theirs.1);
+        println!("{name:<22} {median:6.1} {best:6.1}   {of_median:.2} {of_best:.2}");
+    }
+}
+
+/// One contestant alone.
+async fn only(who: &str, server: &Server) {
+    let at = SocketAddr::from(([127, 0, 0, 1], server.port));
+    let url = CrawlUrl::parse(&format!("http://{at}/page")).unwrap();
+    let (bare, ours) = (Bare::new(), Ours::new());
+    let life = ours.life(&url);
+    for _ in 0..100_000 {
+        match who {
+            "bare" => bare.fetch(&url).await,
+            _ => ours.fetch(ours.permit(&url, &life, at)).await,
+        }
+    }
 }
 
 /// Resident memory in KiB.
@@ -240,6 +270,9 @@ fn main() {
     let server = Server::start();
     assert!(TcpStream::connect(("127.0.0.1", server.port)).is_ok());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    if let Some(who) = std::env::var_os(ONLY) {
+        return runtime.block_on(only(&who.to_string_lossy(), &server));
+    }
     runtime.block_on(per_page(&server));
     runtime.block_on(idle(&server));
 }

@@ -69,6 +69,17 @@ pub enum Http {
     Only11,
 }
 
+/// What becomes of the cookies that sites set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cookies {
+    /// They are ignored.
+    #[default]
+    Off,
+    /// They are kept in memory as long as the fetcher lives, and sent by the rules of RFC 6265bis (docs/decisions/0027):
+    /// 50 of a registrable domain and 16 MiB in all at most. Never written to a file.
+    Memory,
+}
+
 /// Settings of a [`crate::Fetcher`]: the `[fetch]` section, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchConfig {
@@ -90,6 +101,8 @@ pub struct FetchConfig {
     pub extra_roots_pem: Vec<Vec<u8>>,
     /// The versions of HTTP that are spoken over TLS. Default [`Http::Auto`].
     pub http: Http,
+    /// Whether cookies are kept. Default [`Cookies::Off`].
+    pub cookies: Cookies,
     /// The Accept field. Default `*/*`.
     pub accept: Option<String>,
     /// Where bodies go that outgrow their memory. Default: the system's folder for temporary files.
@@ -120,6 +133,7 @@ impl FetchConfig {
             resolve: BTreeMap::new(),
             extra_roots_pem: Vec::new(),
             http: Http::Auto,
+            cookies: Cookies::Off,
             accept: None,
             spool_dir: None,
             spool_in_memory: 1 << 20,

@@ -22,8 +22,21 @@ pub(crate) struct Connecting<'a> {
     pub(crate) deadline: Deadline,
 }
 
-/// A connection, and how long it took when it is new.
-pub(crate) type Found = (Link, Option<Duration>);
+/// A connection, and how long its parts took when it is new.
+pub(crate) type Found = (Box<Link>, Option<Steps>);
+
+/// How long it took to come to a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps {
+    /// The look-up that this connection is the first to rest on.
+    pub(crate) dns: Option<Duration>,
+    /// All of connecting, TLS included; through a proxy, what the proxy takes too.
+    pub(crate) connect: Duration,
+    /// The handshake with the site.
+    pub(crate) tls: Option<Duration>,
+    /// When it was there.
+    pub(crate) ended: Instant,
+}
 
 impl<'a> Connecting<'a> {
     /// The connect budget runs from `start`, when the permit was spent, and ends with the exchange's.
@@ -33,19 +46,27 @@ impl<'a> Connecting<'a> {
         Self { house, deadline: Deadline::after(start, limits.connect, Reason::FetchTimeoutConnect).or(total) }
     }
 
-    /// The connection to use. Whichever it is, its peer has passed the guard and is charged (invariants 4 and 11).
-    pub(crate) async fn find(&self, exchange: &mut Exchange) -> Result<Found, Fault> {
+    /// The connection to use, as of `now`. Whichever it is, its peer has passed the guard and is charged (invariants 4 and
+    /// 11).
+    pub(crate) async fn find(&self, exchange: &mut Exchange, now: Instant) -> Result<Found, Fault> {
         if let Some(exits) = self.exits(exchange)? {
             return self.find_through(exits, exchange).await;
         }
-        let origin = exchange.url().origin().clone();
-        let candidates = self.guarded(exchange)?;
-        if let Some(link) = self.kept(exchange, &origin, &candidates).await {
+        if let Some(link) = self.kept(exchange, now).await {
             return Ok((link, None));
         }
+        let origin = exchange.url().origin().clone();
+        let candidates = self.guarded(exchange)?;
         let begun = self.house.clock.now();
-        let link = self.connect(exchange, &origin, &candidates, begun).await?;
-        Ok((link, Some(self.house.clock.now().since(begun))))
+        let (peer, io) = self.dial(exchange, &candidates, begun).await?;
+        let (link, tls) = self.speak(&origin, Way::direct(peer), io).await?;
+        Ok((link, Some(self.steps(&origin, begun, tls))))
+    }
+
+    /// What a connection took that was begun then and is here now.
+    pub(crate) fn steps(&self, origin: &Origin, begun: Instant, tls: Option<Duration>) -> Steps {
+        let ended = self.house.clock.now();
+        Steps { dns: self.house.names.take_took(origin), connect: ended.since(begun), tls, ended }
     }
 
     /// A new plain stream to a guarded peer, for whoever speaks through it; its address, unless an exit stands between.
@@ -85,35 +106,30 @@ impl<'a> Connecting<'a> {
     }
 
     /// An idle connection that is alive and whose peer has a turn.
-    async fn kept(&self, exchange: &mut Exchange, origin: &Origin, candidates: &[SocketAddr]) -> Option<Link> {
-        let now = self.house.clock.now();
-        drop(self.house.with_pool(|pool| pool.expire(now)));
-        for &peer in candidates {
-            while let Some(mut link) = self.house.with_pool(|pool| pool.take(origin, Way::direct(peer))) {
+    async fn kept(&self, exchange: &mut Exchange, now: Instant) -> Option<Box<Link>> {
+        let origin = exchange.url().origin().clone();
+        let mut at = 0;
+        while let Some(peer) = exchange.candidates().get(at).copied() {
+            at += 1;
+            if self.house.guard.check(peer.ip()).is_err() {
+                continue;
+            }
+            loop {
+                let (gone, link) =
+                    self.house.with_pool(|pool| (pool.expire(now), pool.take(&origin, Way::direct(peer))));
+                drop(gone);
+                let Some(mut link) = link else { break };
                 if !link.is_ready().await {
                     continue;
                 }
-                let now = self.house.clock.now();
                 if exchange.charge(peer, now).is_ok() {
                     return Some(link);
                 }
-                drop(self.house.with_pool(|pool| pool.put(origin, link, now)));
+                drop(self.house.with_pool(|pool| pool.put(&origin, link, now)));
                 break;
             }
         }
         None
-    }
-
-    /// A new connection to the first candidate that has a turn and takes it.
-    async fn connect(
-        &self,
-        exchange: &mut Exchange,
-        origin: &Origin,
-        candidates: &[SocketAddr],
-        now: Instant,
-    ) -> Result<Link, Fault> {
-        let (peer, io) = self.dial(exchange, candidates, now).await?;
-        self.speak(origin, Way::direct(peer), io).await
     }
 
     /// A plain stream to one of the candidates (RFC 8305): they are tried in order, each a moment after the one before
@@ -186,8 +202,15 @@ impl<'a> Connecting<'a> {
     }
 
     /// TLS where the origin wants it, then HTTP.
-    pub(crate) async fn speak(&self, origin: &Origin, way: Way, io: Box<dyn Io>) -> Result<Link, Fault> {
+    pub(crate) async fn speak(
+        &self,
+        origin: &Origin,
+        way: Way,
+        io: Box<dyn Io>,
+    ) -> Result<(Box<Link>, Option<Duration>), Fault> {
+        let begun = (origin.scheme() == Scheme::Https).then(|| self.house.clock.now());
         let (io, spoken, tls) = self.secure(origin, way, io).await?;
+        let took = begun.map(|begun| self.house.clock.now().since(begun));
         let books = Arc::new(Books::new(Arc::clone(&self.house.clock)));
         let open = Link::open(io, spoken, books, (way, tls), &self.house.config.limits);
         let opened = match spoken {
@@ -196,7 +219,7 @@ impl<'a> Connecting<'a> {
         };
         let mut link = opened.map_err(|error| Fault::before_head(&error))?;
         if link.is_ready().await {
-            Ok(link)
+            Ok((link, took))
         } else {
             Err(Fault::new(Reason::FetchReset, format!("{way} hung up before it was asked")))
         }

@@ -6,17 +6,20 @@ use comity_policy::{Capture, Clock, Instant, Names, Outcome, Permit, Receipt, Va
 use comity_url::Origin;
 use http::HeaderMap;
 use rustls::ClientConfig;
+use tracing::Instrument as _;
 
+use crate::cookies::Jar;
 use crate::dead::DeadPeers;
 use crate::names::{self, NameCache};
 use crate::net::Net;
 use crate::pool::Pool;
 use crate::proxy::{Exits, NoExit};
+use crate::request::Own;
 use crate::spool::Spooler;
 use crate::visit::Visit;
 use crate::{
-    AddressGuard, Answer, ConfigError, Dialed, FetchConfig, Forward, Refused, Sink, Tunnel, config, request, tls,
-    tunnel,
+    AddressGuard, Answer, ConfigError, Cookies, Dialed, FetchConfig, Forward, Refused, Sink, Tunnel, config, request,
+    tls, tunnel,
 };
 
 /// The HTTP client. Clones share one pool of connections and one cache of names.
@@ -79,6 +82,9 @@ pub(crate) struct House {
     pub(crate) pool: Mutex<Pool>,
     pub(crate) dead: DeadPeers,
     pub(crate) spooler: Spooler,
+    pub(crate) own: Own,
+    /// Cookies, where the configuration keeps any.
+    pub(crate) jar: Option<Jar>,
     pub(crate) names: NameCache,
 }
 
@@ -95,6 +101,21 @@ pub struct Request {
     pub if_none_match: Option<String>,
     /// Value of If-Modified-Since: the Last-Modified as received (RFC 9110 §13).
     pub if_modified_since: Option<String>,
+    /// The largest body that is taken of this answer, instead of [`crate::Limits::max_body`]: for files of which only so
+    /// much is read anyway.
+    pub max_body: Option<u64>,
+    /// Whether the fetcher's cookies are sent, and taken, where it keeps any.
+    pub cookies: CookieUse,
+}
+
+/// Whether one request of our own has to do with [`Cookies::Memory`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CookieUse {
+    /// Like a page. What is forwarded and what is fetched as robots.txt has nothing to do with them in any case.
+    #[default]
+    Jar,
+    /// Neither sent nor taken: for files that say the same to everybody.
+    None,
 }
 
 /// The methods that the door `fetch` knows: both safe, both without content (RFC 9110 §9.2.1).
@@ -135,6 +156,8 @@ impl Fetcher {
             pool: Mutex::new(Pool::new(config.max_idle_per_origin, config.max_idle_total, config.idle_timeout)),
             dead: DeadPeers::default(),
             spooler: Spooler::new(config.spool_dir.as_deref(), config.spool_in_memory, config.spool_max),
+            own: Own::of(&config),
+            jar: (config.cookies == Cookies::Memory).then(Jar::default),
             names: NameCache::default(),
             net,
             clock,
@@ -230,11 +253,12 @@ impl Fetcher {
     /// [`Fetcher::fetch`] with optional parts of the request. A value that cannot be sent is left out, which makes
     /// the request unconditional.
     pub async fn fetch_with(&self, permit: Permit, request: &Request, sink: &mut dyn Sink) -> Fetched {
-        let visit = Visit::begin(Arc::clone(&self.house), permit.url().clone());
-        match permit.redeem(visit.started()) {
-            Ok(exchange) => visit.run(exchange, request, sink).await,
-            Err(stale) => visit.refuse(&stale),
+        let visit = Visit::begin(Arc::clone(&self.house), &permit);
+        if visit.span.is_disabled() {
+            return visit.fetch(permit, request, sink).await;
         }
+        let span = visit.span.clone();
+        visit.fetch(permit, request, sink).instrument(span).await
     }
 
     /// Sends somebody else's request: the door `send`. The answer is streamed through in its content coding.
@@ -245,13 +269,15 @@ impl Fetcher {
     /// # Errors
     /// When no head came: the fault is in the capture, the receipt to be settled.
     pub async fn send(&self, permit: Permit, mut forward: Forward) -> Result<Answer, Box<Fetched>> {
-        let mut visit = Visit::begin(Arc::clone(&self.house), permit.url().clone());
+        let mut visit = Visit::begin(Arc::clone(&self.house), &permit);
         let exchange = match permit.redeem(visit.started()) {
             Ok(exchange) => exchange,
             Err(stale) => return Err(Box::new(visit.refuse(&stale))),
         };
-        let request = request::forward(exchange.url(), &mut forward, &self.house);
-        match visit.head(exchange, request).await {
+        let (url, body) = (visit.url().clone(), forward.take_body(&self.house));
+        let (method, fields) = (&forward.method, &forward.fields);
+        let build = || request::forward(&url, method, fields, body.clone());
+        match visit.head(exchange, &build).await {
             Ok((link, body)) => Ok(Answer::new(visit, link, body)),
             Err(unanswered) => Err(Box::new(visit.give_up(unanswered))),
         }

@@ -4,14 +4,20 @@ use bytes::Bytes;
 ///
 /// Interim responses (1xx but 101, RFC 9110 §15.2) and empty lines before a head (RFC 9112 §2.2) are passed over.
 /// A line ends in CRLF or in a bare LF, as the parser behind it accepts both.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct HeadScan {
     bytes: Vec<u8>,
     /// Bytes looked at, interim responses included.
     looked_at: usize,
-    /// Bytes of the line so far, its end not counted.
-    line: usize,
+    /// Nothing but line ends is on the line so far.
+    blank: bool,
     done: bool,
+}
+
+impl Default for HeadScan {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), looked_at: 0, blank: true, done: false }
+    }
 }
 
 /// How far a scan is.
@@ -28,22 +34,35 @@ pub(crate) enum Scanned {
 impl HeadScan {
     /// Takes the next bytes of the connection; what follows the head is not looked at.
     pub(crate) fn push(&mut self, input: &[u8], most: usize) -> Scanned {
-        for &byte in input {
-            if self.done {
-                break;
+        let room = most.saturating_sub(self.looked_at);
+        let (mut rest, beyond) = input.split_at_checked(room).unwrap_or((input, &[]));
+        while !(self.done || rest.is_empty()) {
+            let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
+            let (piece, after) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
+            self.bytes.extend_from_slice(piece);
+            self.looked_at += piece.len();
+            self.blank &= is_blank(piece);
+            if end.is_some() {
+                self.end_line();
             }
-            if self.looked_at >= most {
-                return Scanned::TooLarge;
-            }
-            self.looked_at += 1;
-            self.take(byte);
+            rest = after;
         }
-        if self.done { Scanned::Done } else { Scanned::More }
+        match self.done {
+            true => Scanned::Done,
+            false if beyond.is_empty() => Scanned::More,
+            false => Scanned::TooLarge,
+        }
     }
 
     /// The head so far; whole once [`Scanned::Done`] was answered.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Hands out the head so far.
+    pub(crate) fn take(&mut self) -> Bytes {
+        std::mem::take(&mut self.bytes).into()
     }
 
     /// True once the head is complete.
@@ -51,17 +70,20 @@ impl HeadScan {
         self.done
     }
 
-    fn take(&mut self, byte: u8) {
-        self.bytes.push(byte);
-        match byte {
-            b'\n' if self.line > 0 => self.line = 0,
-            b'\n' if self.bytes.iter().all(|b| matches!(b, b'\r' | b'\n')) => self.bytes.clear(),
-            b'\n' if is_interim(&self.bytes) => self.bytes.clear(),
-            b'\n' => self.done = true,
-            b'\r' => {}
-            _ => self.line += 1,
+    fn end_line(&mut self) {
+        if !std::mem::replace(&mut self.blank, true) {
+            return;
+        }
+        if is_blank(&self.bytes) || is_interim(&self.bytes) {
+            self.bytes.clear();
+        } else {
+            self.done = true;
         }
     }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
 }
 
 /// True for `HTTP/1.x 1NN` other than 101, which changes the protocol and is final here.
@@ -75,8 +97,17 @@ fn is_interim(head: &[u8]) -> bool {
 /// As lenient as the parser in front: lines without a colon or with a broken name are passed over, blanks before the
 /// colon are dropped, continued lines (RFC 9112 §5.2) are joined by one space.
 pub(crate) fn fields(head: &Bytes) -> Vec<(String, Bytes)> {
-    let mut fields: Vec<(String, Bytes)> = Vec::new();
-    for line in head.split(|&b| b == b'\n').skip(1).map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
+    let mut fields: Vec<(String, Bytes)> = Vec::with_capacity(16);
+    let mut rest = head.as_ref();
+    let mut is_start = true;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let (line, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        rest = after.get(1..).unwrap_or_default();
+        if std::mem::take(&mut is_start) {
+            continue;
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
         let continues = line.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
         if continues {
             if let Some((_, value)) = fields.last_mut() {
@@ -90,7 +121,7 @@ pub(crate) fn fields(head: &Bytes) -> Vec<(String, Bytes)> {
 }
 
 fn field(line: &[u8]) -> Option<(&str, &[u8])> {
-    let colon = line.iter().position(|&b| b == b':')?;
+    let colon = memchr::memchr(b':', line)?;
     let (name, value) = line.split_at_checked(colon)?;
     let name = std::str::from_utf8(name.trim_ascii_end()).ok()?;
     let valid = !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic());

@@ -1,20 +1,28 @@
+use bytes::Bytes;
 use comity_policy::{Reason, Spool};
 
 use crate::coding::{Halt, Stack, codings};
 use crate::fault::Fault;
 use crate::spool::{Draft, Spooler};
-use crate::{Limits, ResponseHead, Sink};
+use crate::{ResponseHead, Sink};
 
 /// Takes in a body: keeps its coded bytes once, hands its decoded bytes to the sink, and holds both to their bounds.
 pub(crate) struct Intake<'a> {
     sink: &'a mut dyn Sink,
-    limits: &'a Limits,
+    bounds: Bounds,
     decoding: Decoding,
     coded: Draft<'a>,
     received: u64,
     decoded: u64,
     /// The coding is unknown or broken: the coded bytes are kept all the same.
     flaw: Option<String>,
+}
+
+/// What a body may be at most: see [`crate::Limits`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) max_body: u64,
+    pub(crate) max_ratio: u64,
 }
 
 enum Decoding {
@@ -41,13 +49,8 @@ const STEP: usize = 4 << 10;
 const RATIO_FROM: u64 = 64 << 10;
 
 impl<'a> Intake<'a> {
-    pub(crate) fn new(
-        head: &ResponseHead<'_>,
-        sink: &'a mut dyn Sink,
-        limits: &'a Limits,
-        spooler: &'a Spooler,
-    ) -> Self {
-        let stack = |found: &[_]| match Stack::new(found, limits.max_body) {
+    pub(crate) fn new(head: &ResponseHead<'_>, sink: &'a mut dyn Sink, bounds: Bounds, spooler: &'a Spooler) -> Self {
+        let stack = |found: &[_]| match Stack::new(found, bounds.max_body) {
             Ok(stack) => (Decoding::Coded(Box::new(stack)), None),
             Err(_) => (Decoding::Given, Some("the decoder cannot be set up".to_owned())),
         };
@@ -60,24 +63,29 @@ impl<'a> Intake<'a> {
         if let Some(length) = head.field("content-length").and_then(|text| text.parse().ok()) {
             coded.expect(length);
         }
-        Self { sink, limits, decoding, coded, received: 0, decoded: 0, flaw }
+        Self { sink, bounds, decoding, coded, received: 0, decoded: 0, flaw }
     }
 
     /// Takes the next bytes as received.
     ///
     /// # Errors
     /// The bound that was reached; what fits was taken.
-    pub(crate) fn take(&mut self, piece: &[u8]) -> Result<(), Fault> {
-        let room = self.limits.max_body.saturating_sub(self.received);
-        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(piece.len());
-        let (taken, left) = piece.split_at_checked(fits).unwrap_or((piece, &[]));
+    pub(crate) fn take(&mut self, mut piece: Bytes) -> Result<(), Fault> {
+        let room = self.bounds.max_body.saturating_sub(self.received);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        let fits = room >= piece.len();
+        piece.truncate(room);
         let step = if matches!(self.decoding, Decoding::Coded(_)) { STEP } else { usize::MAX };
-        for part in taken.chunks(step) {
-            self.coded.push(part);
+        let before = self.received;
+        let decoded = piece.chunks(step).try_for_each(|part| {
             self.received += part.len() as u64;
-            self.decode(part)?;
-        }
-        if left.is_empty() { Ok(()) } else { Err(self.too_large()) }
+            self.decode(part)
+        });
+        // What was handed to the decoder is kept, that which met a bound included.
+        piece.truncate(usize::try_from(self.received - before).unwrap_or(usize::MAX));
+        self.coded.push(piece);
+        decoded?;
+        if fits { Ok(()) } else { Err(self.too_large()) }
     }
 
     /// Bytes received so far.
@@ -86,7 +94,7 @@ impl<'a> Intake<'a> {
     }
 
     /// True when [`Intake::flush`] is due.
-    pub(crate) const fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.coded.is_full()
     }
 
@@ -122,7 +130,7 @@ impl<'a> Intake<'a> {
     fn decode(&mut self, taken: &[u8]) -> Result<(), Fault> {
         let mut tally = Tally {
             sink: &mut *self.sink,
-            limits: self.limits,
+            bounds: self.bounds,
             received: self.received,
             decoded: self.decoded,
             over: None,
@@ -150,14 +158,14 @@ impl<'a> Intake<'a> {
     }
 
     fn too_large(&self) -> Fault {
-        too_large(self.limits)
+        too_large(self.bounds)
     }
 }
 
 /// Counts decoded bytes on their way to the sink.
 struct Tally<'a> {
     sink: &'a mut dyn Sink,
-    limits: &'a Limits,
+    bounds: Bounds,
     received: u64,
     decoded: u64,
     over: Option<Fault>,
@@ -165,7 +173,7 @@ struct Tally<'a> {
 
 impl Tally<'_> {
     fn take(&mut self, piece: &[u8]) -> Result<(), Halt> {
-        let room = self.limits.max_body.saturating_sub(self.decoded);
+        let room = self.bounds.max_body.saturating_sub(self.decoded);
         let fits = usize::try_from(room).unwrap_or(usize::MAX).min(piece.len());
         let (taken, left) = piece.split_at_checked(fits).unwrap_or((piece, &[]));
         if !taken.is_empty() {
@@ -173,11 +181,11 @@ impl Tally<'_> {
             self.decoded += taken.len() as u64;
         }
         if !left.is_empty() {
-            self.over = Some(too_large(self.limits));
+            self.over = Some(too_large(self.bounds));
             return Err(Halt::Enough);
         }
-        if self.decoded > RATIO_FROM && self.decoded > self.received.saturating_mul(self.limits.max_ratio) {
-            let (decoded, received, most) = (self.decoded, self.received, self.limits.max_ratio);
+        if self.decoded > RATIO_FROM && self.decoded > self.received.saturating_mul(self.bounds.max_ratio) {
+            let (decoded, received, most) = (self.decoded, self.received, self.bounds.max_ratio);
             let detail = format!("{received} bytes inflate to {decoded} and more, over {most}:1");
             self.over = Some(Fault::new(Reason::FetchRatio, detail));
             return Err(Halt::Enough);
@@ -186,6 +194,6 @@ impl Tally<'_> {
     }
 }
 
-fn too_large(limits: &Limits) -> Fault {
-    Fault::new(Reason::FetchTooLarge, format!("the body is larger than {} bytes", limits.max_body))
+fn too_large(bounds: Bounds) -> Fault {
+    Fault::new(Reason::FetchTooLarge, format!("the body is larger than {} bytes", bounds.max_body))
 }

@@ -5,7 +5,7 @@
 //! through [`Net`] and time through [`comity_policy::Clock`], so that a whole crawl runs in memory on paused time.
 //!
 //! It is no general client: it follows no redirect (each hop is judged anew), repeats no request (a lost one goes back
-//! through the scheduler), keeps no cookie, and decides neither what may be fetched nor when.
+//! through the scheduler), keeps no cookie unless told to, and decides neither what may be fetched nor when.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -49,7 +49,8 @@
 //! |---|---|
 //! | `net`, `system`, `dns`, `clock` | [`Net`], [`SystemNet`], [`SystemClock`]: the world, passed in |
 //! | `guard`, `names`, `dead` | [`AddressGuard`] and [`Fetcher::candidates`]: where a site may be asked |
-//! | `fetcher`, `visit`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
+//! | `fetcher`, `visit`, `body`, `report`, `request`, `deadline`, `fault` | [`Fetcher::fetch`]: one exchange from its permit to its receipt |
+//! | `cookies` | [`Cookies::Memory`] |
 //! | `send`, `outgoing`, `tunnel` | [`Fetcher::send`] and [`Fetcher::dial`]: the doors for others' requests and tunnels |
 //! | `connect`, `race`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
 //! | [`proxy`] | exits: chosen, asked, and told apart from the sites behind them |
@@ -58,10 +59,12 @@
 //! | `intake`, `coding`, `spool`, `sink`, `media` | the body: bounded, kept, decoded, handed on to a [`Sink`] |
 //! | `decoded` | [`Fetcher::decode`]: a kept body read once more |
 
+mod body;
 mod clock;
 mod coding;
 mod config;
 mod connect;
+mod cookies;
 mod dead;
 mod deadline;
 mod decoded;
@@ -80,6 +83,7 @@ mod outgoing;
 mod pool;
 pub mod proxy;
 mod race;
+mod report;
 mod request;
 mod send;
 pub mod signature;
@@ -92,8 +96,8 @@ mod tunnel;
 mod visit;
 
 pub use clock::{SystemClock, SystemRandom};
-pub use config::{ConfigError, FetchConfig, Http, Limits};
-pub use fetcher::{Fetched, Fetcher, Method, Request};
+pub use config::{ConfigError, Cookies, FetchConfig, Http, Limits};
+pub use fetcher::{CookieUse, Fetched, Fetcher, Method, Request};
 pub use guard::AddressGuard;
 pub use media::{MediaRange, MediaTypes, NoMediaRange};
 pub use names::Refused;

@@ -115,8 +115,6 @@ pub(crate) enum Next {
     End,
     /// The message broke.
     Broken(hyper::Error),
-    /// Nothing is there, and waiting any longer would fall below the least rate.
-    Slow,
 }
 
 /// What may be on its way in an HTTP/2 stream before it was read (our choice: 32 streams that nobody reads hold 8 MiB).
@@ -125,6 +123,8 @@ const WINDOW: u32 = 256 << 10;
 const FRAME: u32 = 16 << 10;
 /// Streams that hyper remembers after it has reset them; there is one at a time.
 const RESET_STREAMS: usize = 8;
+/// The most fields that hyper's parser takes unless it is told otherwise.
+const HYPER_FIELDS: usize = 100;
 /// RFC 9113 §6.5.2: each field counts 32 bytes more than its name and value.
 const FIELD_OVERHEAD: usize = 32;
 
@@ -136,13 +136,14 @@ impl Link {
         books: Arc<Books>,
         (way, tls): (Way, Option<TlsFacts>),
         limits: &Limits,
-    ) -> hyper::Result<Self> {
+    ) -> hyper::Result<Box<Self>> {
         let tap = TokioIo::new(Tap::new(io, spoken, Arc::clone(&books)));
         let (sender, driver) = match spoken {
             Spoken::Http1 => open_http1(tap, limits).await?,
             Spoken::Http2 => open_http2(tap, limits).await?,
         };
-        Ok(Self { sender, driver, books, way, tls })
+        // Handed from owner to owner with every exchange.
+        Ok(Box::new(Self { sender, driver, books, way, tls }))
     }
 
     pub(crate) const fn spoken(&self) -> Spoken {
@@ -174,34 +175,29 @@ impl Link {
         }
     }
 
-    /// The next piece of a body; `is_slow` is asked once, when there is nothing to do but wait.
-    pub(crate) async fn next(&mut self, body: &mut Incoming, is_slow: impl Fn() -> bool) -> Next {
-        let mut waits = false;
-        poll_fn(|cx| {
-            let mut frame = Pin::new(&mut *body).poll_frame(cx);
-            if frame.is_pending() {
-                self.driver.poll(cx);
-                frame = Pin::new(&mut *body).poll_frame(cx);
-            }
-            match frame {
-                Poll::Ready(Some(Ok(frame))) => Poll::Ready(Next::Frame(frame)),
-                Poll::Ready(Some(Err(error))) => Poll::Ready(Next::Broken(error)),
-                Poll::Ready(None) => Poll::Ready(Next::End),
-                Poll::Pending if !waits && is_slow() => Poll::Ready(Next::Slow),
-                Poll::Pending => {
-                    waits = true;
-                    Poll::Pending
-                }
-            }
+    /// The next piece of a body, if it is there.
+    pub(crate) fn poll_next(&mut self, body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Next> {
+        let mut frame = Pin::new(&mut *body).poll_frame(cx);
+        if frame.is_pending() {
+            self.driver.poll(cx);
+            frame = Pin::new(&mut *body).poll_frame(cx);
+        }
+        frame.map(|frame| match frame {
+            Some(Ok(frame)) => Next::Frame(frame),
+            Some(Err(error)) => Next::Broken(error),
+            None => Next::End,
         })
-        .await
     }
 }
 
 async fn open_http1(tap: TokioIo<Tap>, limits: &Limits) -> hyper::Result<(Sender, Driver)> {
-    let (sender, connection) = http1::Builder::new()
+    let mut builder = http1::Builder::new();
+    if limits.max_fields != HYPER_FIELDS {
+        // Named, the bound costs an allocation for each head; unnamed, it is this one.
+        builder.max_headers(limits.max_fields);
+    }
+    let (sender, connection) = builder
         .title_case_headers(true)
-        .max_headers(limits.max_fields)
         // The tap's own bound comes first; hyper's buffer must hold what the tap lets through.
         .max_buf_size(limits.max_head_bytes.saturating_mul(2).max(128 << 10))
         .allow_spaces_after_header_name_in_responses(true)

@@ -40,6 +40,8 @@ pub(crate) struct NameCache {
 struct Entry {
     until: Instant,
     answer: Result<Vec<IpAddr>, ResolveError>,
+    /// How long the look-up took, until the first connection that rests on it has told it.
+    took: Option<Duration>,
 }
 
 /// The least life of an answer, and that of one that tells none (our choice).
@@ -59,7 +61,13 @@ impl NameCache {
         entries.get(host).filter(|entry| entry.until > now).map(|entry| entry.answer.clone())
     }
 
-    fn keep(&self, host: &str, answer: &Result<Resolved, ResolveError>, now: Instant) {
+    /// How long the look-up of this origin's name took; told once, to the first who asks.
+    pub(crate) fn take_took(&self, origin: &Origin) -> Option<Duration> {
+        let HostKind::Domain(name) = origin.host_kind() else { return None };
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name)?.took.take()
+    }
+
+    fn keep(&self, host: &str, answer: &Result<Resolved, ResolveError>, (begun, now): (Instant, Instant)) {
         let life = match answer {
             Ok(found) => found.life.map_or(LEAST, |life| life.clamp(LEAST, LONGEST)),
             Err(ResolveError::Temporary(_) | ResolveError::Timeout) => PASSING,
@@ -77,7 +85,7 @@ impl NameCache {
             entries.retain(|_, entry| entry.until > median);
         }
         let answer = answer.as_ref().map(|found| found.addresses.clone()).map_err(Clone::clone);
-        entries.insert(host.to_owned(), Entry { until: now.after(life), answer });
+        entries.insert(host.to_owned(), Entry { until: now.after(life), answer, took: Some(now.since(begun)) });
     }
 }
 
@@ -133,7 +141,8 @@ async fn resolve(
     patience: Duration,
     cache: &NameCache,
 ) -> Result<Vec<IpAddr>, ResolveError> {
-    if let Some(answer) = cache.find(name, clock.now()) {
+    let begun = clock.now();
+    if let Some(answer) = cache.find(name, begun) {
         return answer;
     }
     let answer = tokio::time::timeout(patience, net.resolve(name)).await.unwrap_or(Err(ResolveError::Timeout));
@@ -141,7 +150,7 @@ async fn resolve(
         found.addresses.truncate(MOST_ADDRESSES);
         found
     });
-    cache.keep(name, &answer, clock.now());
+    cache.keep(name, &answer, (begun, clock.now()));
     answer.map(|found| found.addresses)
 }
 
@@ -210,17 +219,21 @@ mod tests {
         let cache = NameCache::default();
         let now = Instant::from_micros(1);
         for n in 0..3 * MOST_ENTRIES {
-            cache.keep(&format!("{n}.test"), &Ok(Resolved::default()), now.after(Duration::from_micros(n as u64)));
+            cache.keep(
+                &format!("{n}.test"),
+                &Ok(Resolved::default()),
+                (now, now.after(Duration::from_micros(n as u64))),
+            );
             assert!(cache.entries.lock().unwrap().len() <= MOST_ENTRIES);
         }
         let cache = NameCache::default();
         let living = |seconds| Ok(Resolved { addresses: vec![], life: Some(Duration::from_secs(seconds)) });
-        cache.keep("good.test", &Ok(Resolved::default()), now);
-        cache.keep("zero.test", &living(0), now);
-        cache.keep("known.test", &living(300), now);
-        cache.keep("decade.test", &living(315_360_000), now);
-        cache.keep("bad.test", &Err(ResolveError::NoSuchName), now);
-        cache.keep("slow.test", &Err(ResolveError::Timeout), now);
+        cache.keep("good.test", &Ok(Resolved::default()), (now, now));
+        cache.keep("zero.test", &living(0), (now, now));
+        cache.keep("known.test", &living(300), (now, now));
+        cache.keep("decade.test", &living(315_360_000), (now, now));
+        cache.keep("bad.test", &Err(ResolveError::NoSuchName), (now, now));
+        cache.keep("slow.test", &Err(ResolveError::Timeout), (now, now));
         let found = |host, after| cache.find(host, now.after(Duration::from_secs(after))).is_some();
         assert!(found("good.test", 59) && !found("good.test", 60));
         assert!(found("zero.test", 59) && !found("zero.test", 60));
@@ -228,5 +241,19 @@ mod tests {
         assert!(found("decade.test", 3599) && !found("decade.test", 3600));
         assert!(found("bad.test", 9) && !found("bad.test", 10));
         assert!(found("slow.test", 0) && !found("slow.test", 1));
+    }
+
+    #[test]
+    fn how_long_a_look_up_took_is_told_once() {
+        let cache = NameCache::default();
+        let origin = |text| Origin::parse(text).unwrap();
+        let now = Instant::from_micros(1);
+        let took = Duration::from_millis(30);
+        cache.keep("a.test", &Ok(Resolved::default()), (now, now.after(took)));
+        assert_eq!(cache.take_took(&origin("http://127.0.0.1")), None, "not looked up");
+        assert_eq!(cache.take_took(&origin("https://a.test")), Some(took));
+        assert_eq!(cache.take_took(&origin("http://a.test")), None, "told already");
+        cache.keep("a.test", &Ok(Resolved::default()), (now, now));
+        assert_eq!(cache.take_took(&origin("http://a.test")), Some(Duration::ZERO), "looked up anew");
     }
 }

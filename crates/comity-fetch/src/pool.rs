@@ -1,3 +1,4 @@
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ pub(crate) struct Pool {
 #[derive(Debug)]
 struct Idle {
     number: u64,
-    link: Link,
+    link: Box<Link>,
 }
 
 impl Pool {
@@ -33,27 +34,23 @@ impl Pool {
     }
 
     /// Takes out the connection of this way that came back last.
-    pub(crate) fn take(&mut self, origin: &Origin, way: Way) -> Option<Link> {
-        let idle = self.origins.get_mut(origin)?;
-        let at = idle.iter().rposition(|idle| idle.link.way == way)?;
-        let found = idle.remove(at);
-        self.forget(origin, found.number);
-        Some(found.link)
+    pub(crate) fn take(&mut self, origin: &Origin, way: Way) -> Option<Box<Link>> {
+        self.remove(origin, |idle| idle.link.way == way)
     }
 
     /// Puts a connection back; hands out those that have to go for it.
     #[must_use = "dropping connections closes them: do it outside of the lock"]
-    pub(crate) fn put(&mut self, origin: &Origin, link: Link, now: Instant) -> Vec<Link> {
+    pub(crate) fn put(&mut self, origin: &Origin, link: Box<Link>, now: Instant) -> Vec<Box<Link>> {
         let number = self.next;
         self.next += 1;
         self.order.insert(number, (origin.clone(), now));
         let idle = self.origins.entry(origin.clone()).or_default();
         idle.push(Idle { number, link });
         let mut gone = Vec::new();
-        if idle.len() > self.most_per_origin {
-            let oldest = idle.remove(0);
-            self.forget(origin, oldest.number);
-            gone.push(oldest.link);
+        if idle.len() > self.most_per_origin
+            && let Some(oldest) = idle.first().map(|idle| idle.number)
+        {
+            gone.extend(self.remove(origin, |idle| idle.number == oldest));
         }
         if self.order.len() > self.most {
             gone.extend(self.evict_oldest());
@@ -63,7 +60,7 @@ impl Pool {
 
     /// Hands out what has been idle for too long.
     #[must_use = "dropping connections closes them: do it outside of the lock"]
-    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Link> {
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Box<Link>> {
         let mut gone = Vec::new();
         while self.order.first_key_value().is_some_and(|(_, (_, since))| now.since(*since) >= self.timeout) {
             gone.extend(self.evict_oldest());
@@ -73,7 +70,7 @@ impl Pool {
 
     /// Hands out everything.
     #[must_use = "dropping connections closes them: do it outside of the lock"]
-    pub(crate) fn clear(&mut self) -> Vec<Link> {
+    pub(crate) fn clear(&mut self) -> Vec<Box<Link>> {
         self.order.clear();
         self.origins.drain().flat_map(|(_, idle)| idle).map(|idle| idle.link).collect()
     }
@@ -83,19 +80,20 @@ impl Pool {
         self.order.len()
     }
 
-    fn evict_oldest(&mut self) -> Option<Link> {
+    fn evict_oldest(&mut self) -> Option<Box<Link>> {
         let (number, (origin, _)) = self.order.pop_first()?;
-        let idle = self.origins.get_mut(&origin)?;
-        let at = idle.iter().position(|idle| idle.number == number)?;
-        let oldest = idle.remove(at);
-        self.forget(&origin, number);
-        Some(oldest.link)
+        self.remove(&origin, |idle| idle.number == number)
     }
 
-    fn forget(&mut self, origin: &Origin, number: u64) {
-        self.order.remove(&number);
-        if self.origins.get(origin).is_some_and(Vec::is_empty) {
-            self.origins.remove(origin);
+    /// Takes out the last of an origin's connections that is `wanted`; an origin without any is not remembered.
+    fn remove(&mut self, origin: &Origin, wanted: impl Fn(&Idle) -> bool) -> Option<Box<Link>> {
+        let Entry::Occupied(mut entry) = self.origins.entry(origin.clone()) else { return None };
+        let at = entry.get().iter().rposition(wanted)?;
+        let found = entry.get_mut().remove(at);
+        if entry.get().is_empty() {
+            entry.remove();
         }
+        self.order.remove(&found.number);
+        Some(found.link)
     }
 }

@@ -1,8 +1,8 @@
 use comity_policy::{Reason, WallTime};
 use comity_url::{CrawlUrl, Scheme};
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, FROM, HOST, IF_MODIFIED_SINCE, IF_NONE_MATCH, TE,
-    TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, FROM, HOST, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
@@ -10,13 +10,35 @@ use http_body::Body as _;
 
 use crate::coding::ACCEPTED;
 use crate::fault::Fault;
-use crate::fetcher::House;
 use crate::outgoing::Outgoing;
-use crate::{FetchConfig, Forward, Method, Request};
+use crate::signature::Signer;
+use crate::{FetchConfig, Method, Request};
 
 const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
+
+/// What all requests of our own have in common, made once.
+#[derive(Debug)]
+pub(crate) struct Own {
+    /// Host stands first, as RFC 9110 §7.2 advises; its value is filled in for each request.
+    fields: HeaderMap,
+    user_agent: Option<HeaderValue>,
+    signer: Option<Signer>,
+}
+
+impl Own {
+    pub(crate) fn of(config: &FetchConfig) -> Self {
+        let mut fields = HeaderMap::with_capacity(8);
+        fields.insert(HOST, HeaderValue::from_static(""));
+        put(&mut fields, USER_AGENT, Some(&config.user_agent));
+        let user_agent = fields.get(USER_AGENT).cloned();
+        put(&mut fields, FROM, config.from.as_deref());
+        put(&mut fields, ACCEPT, Some(config.accept.as_deref().unwrap_or("*/*")));
+        fields.insert(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
+        Self { fields, user_agent, signer: config.signer.clone() }
+    }
+}
 
 /// The request for `url` as of `now`: its request target byte for byte (invariant 3), the Host that it names; signed when
 /// the configuration holds a signer and the request is our own. What is forwarded is somebody else's: it carries his own
@@ -27,8 +49,8 @@ const SIGNATURE: HeaderName = HeaderName::from_static("signature");
 pub(crate) fn build(
     url: &CrawlUrl,
     extra: &Request,
-    config: &FetchConfig,
-    now: WallTime,
+    own: &Own,
+    (now, cookie): (WallTime, Option<&str>),
 ) -> Result<http::Request<Outgoing>, Fault> {
     let mut request = http::Request::new(Outgoing::default());
     *request.method_mut() = match extra.method {
@@ -37,19 +59,23 @@ pub(crate) fn build(
     };
     *request.uri_mut() = target(url)?;
     let fields = request.headers_mut();
-    put(fields, HOST, Some(url.origin().authority()));
-    put(fields, USER_AGENT, Some(&config.user_agent));
     match &extra.fields {
-        Some(forwarded) => take_over(fields, forwarded),
+        Some(forwarded) => {
+            put(fields, HOST, Some(url.origin().authority()));
+            if !forwarded.contains_key(USER_AGENT) {
+                fields.extend(own.user_agent.clone().map(|value| (USER_AGENT, value)));
+            }
+            take_over(fields, forwarded);
+        }
         None => {
-            put(fields, FROM, config.from.as_deref());
-            put(fields, ACCEPT, Some(config.accept.as_deref().unwrap_or("*/*")));
-            put(fields, ACCEPT_ENCODING, Some(ACCEPTED));
+            fields.clone_from(&own.fields);
+            put(fields, HOST, Some(url.origin().authority()));
         }
     }
     put(fields, IF_NONE_MATCH, extra.if_none_match.as_deref());
     put(fields, IF_MODIFIED_SINCE, extra.if_modified_since.as_deref());
-    let signer = config.signer.as_ref().filter(|_| extra.fields.is_none());
+    put(fields, COOKIE, cookie);
+    let signer = own.signer.as_ref().filter(|_| extra.fields.is_none());
     if let Some(signed) = signer.and_then(|signer| signer.sign(request.method().as_str(), url, now)) {
         let fields = request.headers_mut();
         put(fields, SIGNATURE_AGENT, Some(&signed.agent));
@@ -63,16 +89,20 @@ pub(crate) fn build(
 ///
 /// # Errors
 /// `url.unsendable` when the HTTP library would alter the target.
-pub(crate) fn forward(url: &CrawlUrl, given: &mut Forward, house: &House) -> Result<http::Request<Outgoing>, Fault> {
-    let body = given.take_body(house);
+pub(crate) fn forward(
+    url: &CrawlUrl,
+    method: &http::Method,
+    given: &HeaderMap,
+    body: Outgoing,
+) -> Result<http::Request<Outgoing>, Fault> {
     let exact = body.size_hint().exact();
     let mut request = http::Request::new(body);
-    request.method_mut().clone_from(&given.method);
+    request.method_mut().clone_from(method);
     *request.uri_mut() = target(url)?;
     let fields = request.headers_mut();
     put(fields, HOST, Some(url.origin().authority()));
-    let named = connection_options(&given.fields);
-    for (name, value) in &given.fields {
+    let named = connection_options(given);
+    for (name, value) in given {
         // A length that is not the body's would let two readers see two requests.
         let length_lies = name == CONTENT_LENGTH && (exact.is_none() || exact != length(value));
         if !(is_of_the_connection(name) || named.contains(name) || length_lies) {
@@ -80,7 +110,7 @@ pub(crate) fn forward(url: &CrawlUrl, given: &mut Forward, house: &House) -> Res
         }
     }
     // RFC 9110 §8.6: methods that mean a body say that there is none.
-    if exact == Some(0) && [http::Method::POST, http::Method::PUT, http::Method::PATCH].contains(&given.method) {
+    if exact == Some(0) && [http::Method::POST, http::Method::PUT, http::Method::PATCH].contains(method) {
         fields.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     Ok(request)
@@ -126,9 +156,6 @@ fn target(url: &CrawlUrl) -> Result<Uri, Fault> {
 /// Takes over the fields of a forwarded request, but those that belong to one connection or would change whom it asks.
 fn take_over(fields: &mut HeaderMap, forwarded: &HeaderMap) {
     fields.reserve(forwarded.len());
-    if forwarded.contains_key(USER_AGENT) {
-        fields.remove(USER_AGENT);
-    }
     for (name, value) in forwarded.iter().filter(|(name, _)| !is_of_the_connection(name) && **name != CONTENT_LENGTH) {
         fields.append(name, value.clone());
     }
@@ -171,13 +198,17 @@ pub(crate) fn for_http2(
 mod tests {
     use super::*;
 
-    const NOW: WallTime = WallTime::from_unix_millis(0);
+    const NOW: (WallTime, Option<&str>) = (WallTime::from_unix_millis(0), None);
+
+    fn own() -> Own {
+        Own::of(&FetchConfig::new("MyBot/1.0"))
+    }
 
     #[test]
     fn targets_are_the_judged_bytes() {
         for target in ["/", "/?", "//a//b", "/|", "/[x]", "/%zz", "/a?b=c?d", "/'", "/a?x={y}|z", "/~;=,@!$&*()+:"] {
             let url = CrawlUrl::parse(&format!("http://a.test:8080{target}")).unwrap();
-            let request = build(&url, &Request::default(), &FetchConfig::new("MyBot/1.0"), NOW).unwrap();
+            let request = build(&url, &Request::default(), &own(), NOW).unwrap();
             assert_eq!(request.uri().to_string(), url.request_target());
             assert_eq!(request.headers()["host"], "a.test:8080");
             let second = for_http2(request, &url).unwrap();
@@ -195,7 +226,7 @@ mod tests {
             if_modified_since: Some("bad\r\nvalue: x".into()),
             ..Request::default()
         };
-        let request = build(&url, &extra, &FetchConfig::new("MyBot/1.0"), NOW).unwrap();
+        let request = build(&url, &extra, &own(), NOW).unwrap();
         assert_eq!(request.headers()["if-none-match"], "W/\"x\"");
         assert!(!request.headers().contains_key("if-modified-since"));
     }
@@ -220,7 +251,7 @@ mod tests {
             fields.append(name, HeaderValue::from_static(value));
         }
         let extra = Request { method: Method::Head, fields: Some(fields.clone()), ..Request::default() };
-        let request = build(&url, &extra, &config, NOW).unwrap();
+        let request = build(&url, &extra, &Own::of(&config), NOW).unwrap();
         assert_eq!(request.method(), http::Method::HEAD);
         let names: Vec<_> = request.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         let expected: [(&str, &[u8]); 4] =
@@ -228,7 +259,7 @@ mod tests {
         assert_eq!(names, expected);
         fields.insert(USER_AGENT, HeaderValue::from_static("Other/1"));
         let extra = Request { fields: Some(fields), ..Request::default() };
-        assert_eq!(build(&url, &extra, &config, NOW).unwrap().headers()["user-agent"], "Other/1");
+        assert_eq!(build(&url, &extra, &Own::of(&config), NOW).unwrap().headers()["user-agent"], "Other/1");
     }
 
     #[test]
@@ -245,13 +276,13 @@ mod tests {
         let agent = "https://net.example".parse().unwrap();
         config.signer = Some(Signer::new(key, agent, Arc::new(SeededRandom::new(1))));
         config.from = Some("bot@net.example".to_owned());
-        let own = build(&url, &Request::default(), &config, NOW).unwrap();
+        let own = build(&url, &Request::default(), &Own::of(&config), NOW).unwrap();
         assert!(own.headers().contains_key("signature") && own.headers().contains_key("from"));
         let mut fields = HeaderMap::new();
         fields.insert("signature", HeaderValue::from_static("theirs=:AAAA:"));
         for fields in [HeaderMap::new(), fields] {
             let extra = Request { fields: Some(fields.clone()), ..Request::default() };
-            let forwarded = build(&url, &extra, &config, NOW).unwrap();
+            let forwarded = build(&url, &extra, &Own::of(&config), NOW).unwrap();
             assert_eq!(forwarded.headers().get("signature"), fields.get("signature"));
             assert!(!forwarded.headers().contains_key("signature-input") && !forwarded.headers().contains_key("from"));
         }

@@ -64,7 +64,7 @@ impl Forward {
 /// closes its connection, and the slot keeps the books; [`Answer::finish`] gives the receipt for settling.
 pub struct Answer {
     visit: Visit,
-    link: Link,
+    link: Box<Link>,
     body: Option<Incoming>,
     received: u64,
     whole: bool,
@@ -73,7 +73,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn new(visit: Visit, link: Link, body: Incoming) -> Self {
+    pub(crate) fn new(visit: Visit, link: Box<Link>, body: Incoming) -> Self {
         let handed = visit.now();
         Self { visit, link, body: Some(body), received: 0, whole: false, handed }
     }
@@ -146,7 +146,8 @@ impl Answer {
             self.visit.capture.truncated = Some(Truncation::Unspecified);
         }
         let whole = self.whole || (!unread && self.visit.capture.fault.is_none());
-        self.visit.close(self.link, whole).await
+        let exchange = self.visit.close(self.link, whole).await;
+        self.visit.finish(exchange)
     }
 }
 

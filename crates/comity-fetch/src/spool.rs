@@ -22,13 +22,26 @@ pub(crate) struct Spooler {
 /// What a site claims is believed up to here (our choice: most pages are smaller, and 32 lies cost 8 MiB).
 const MOST_EXPECTED: usize = 256 << 10;
 
+/// A shorter piece is copied out of the buffer that it was read into, which may be 128 KiB (our choice: a copy of so little
+/// costs less than the memory that it gives back).
+const LEAST_KEPT: usize = 8 << 10;
+
 /// A body under way.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
     spooler: &'a Spooler,
     /// What is not yet in the file.
-    memory: Vec<u8>,
+    memory: Memory,
+    /// How long the whole is said to become, within bounds; 0 when nothing is said.
+    expected: usize,
     file: Option<SpoolFile>,
+}
+
+#[derive(Debug)]
+enum Memory {
+    /// The only piece so far, as it was read: not copied.
+    Piece(Bytes),
+    Grown(Vec<u8>),
 }
 
 #[derive(Debug)]
@@ -53,7 +66,7 @@ impl Spooler {
     }
 
     pub(crate) fn draft(&self) -> Draft<'_> {
-        Draft { spooler: self, memory: Vec::new(), file: None }
+        Draft { spooler: self, memory: Memory::Piece(Bytes::new()), expected: 0, file: None }
     }
 
     /// Bytes in files now.
@@ -63,19 +76,30 @@ impl Spooler {
 }
 
 impl Draft<'_> {
-    /// Makes room for a body of `bytes`, if that is what comes: then it is not moved about while it grows.
+    /// Prepares for a body of `bytes`, if that is what comes: then it is not moved about while it grows.
     pub(crate) fn expect(&mut self, bytes: u64) {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        self.memory.reserve_exact(bytes.min(self.spooler.in_memory).min(MOST_EXPECTED));
+        self.expected = bytes.min(self.spooler.in_memory).min(MOST_EXPECTED);
     }
 
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
-        self.memory.extend_from_slice(bytes);
+    /// Takes the next piece. The first is kept as it is if it may be the whole body; later ones are joined.
+    pub(crate) fn push(&mut self, piece: Bytes) {
+        let all = piece.len().saturating_add(self.memory.as_ref().len()).max(self.expected);
+        match &mut self.memory {
+            Memory::Piece(only) if only.is_empty() && piece.len() >= self.expected => *only = piece,
+            Memory::Piece(only) => {
+                let mut grown = Vec::with_capacity(all);
+                grown.extend_from_slice(only);
+                grown.extend_from_slice(&piece);
+                self.memory = Memory::Grown(grown);
+            }
+            Memory::Grown(grown) => grown.extend_from_slice(&piece),
+        }
     }
 
     /// True when what is in memory has to go to the file before more comes.
-    pub(crate) const fn is_full(&self) -> bool {
-        self.memory.len() >= self.spooler.in_memory
+    pub(crate) fn is_full(&self) -> bool {
+        self.memory.as_ref().len() >= self.spooler.in_memory
     }
 
     /// Moves what is in memory into the file, off the runtime's own threads. After a failure the body is what it was.
@@ -85,12 +109,12 @@ impl Draft<'_> {
     /// # Errors
     /// `fetch.spool` when the files would be too large together, or the disk fails.
     pub(crate) async fn flush(&mut self) -> Result<(), Fault> {
-        let room = Room::take(self.spooler, self.memory.len() as u64)?;
+        let room = Room::take(self.spooler, self.memory.as_ref().len() as u64)?;
         let mut memory = std::mem::take(&mut self.memory);
         let mut file = self.file.take();
         let folder = self.spooler.folder.clone();
         let write = tokio::task::spawn_blocking(move || {
-            let written = append(&mut file, room, &folder, &memory);
+            let written = append(&mut file, room, &folder, memory.as_ref());
             if written.is_ok() {
                 memory.clear();
             }
@@ -106,18 +130,45 @@ impl Draft<'_> {
     /// # Errors
     /// As [`Draft::flush`].
     pub(crate) async fn settle(&mut self) -> Result<(), Fault> {
-        if self.file.is_some() && !self.memory.is_empty() { self.flush().await } else { Ok(()) }
+        if self.file.is_some() && !self.memory.as_ref().is_empty() { self.flush().await } else { Ok(()) }
     }
 
     /// The body, once settled; what could not be moved to its file is left out.
-    pub(crate) fn finish(mut self) -> Spool {
-        match self.file {
-            Some(file) => Spool::stored(Arc::new(file)),
-            None => {
-                // The capture may live long after this: no spare room goes with it.
-                self.memory.shrink_to_fit();
-                Spool::in_memory(Bytes::from(self.memory))
+    pub(crate) fn finish(self) -> Spool {
+        // The capture may live long after this: no spare room goes with it.
+        match (self.file, self.memory) {
+            (Some(file), _) => Spool::stored(Arc::new(file)),
+            (None, Memory::Piece(only)) if only.len() < LEAST_KEPT => Spool::in_memory(Bytes::copy_from_slice(&only)),
+            (None, Memory::Piece(only)) => Spool::in_memory(only),
+            (None, Memory::Grown(mut grown)) => {
+                grown.shrink_to_fit();
+                Spool::in_memory(Bytes::from(grown))
             }
+        }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::Grown(Vec::new())
+    }
+}
+
+impl AsRef<[u8]> for Memory {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Piece(only) => only,
+            Self::Grown(grown) => grown,
+        }
+    }
+}
+
+impl Memory {
+    /// Empties it; room that it has stays.
+    fn clear(&mut self) {
+        match self {
+            Self::Piece(_) => *self = Self::default(),
+            Self::Grown(grown) => grown.clear(),
         }
     }
 }
@@ -191,7 +242,7 @@ mod tests {
     async fn fill(spooler: &Spooler, pieces: usize) -> Result<Spool, Fault> {
         let mut draft = spooler.draft();
         for n in 0..pieces {
-            draft.push(&[u8::try_from(n % 251).unwrap(); 10]);
+            draft.push(Bytes::copy_from_slice(&[u8::try_from(n % 251).unwrap(); 10]));
             if draft.is_full() {
                 draft.flush().await?;
             }

@@ -53,6 +53,7 @@ struct Open {
 pub(crate) struct Closed {
     pub(crate) exchange: Exchange,
     pub(crate) request_head: Bytes,
+    /// What came of the response head, unless it was taken.
     pub(crate) response_head: Bytes,
     /// When the first byte of the request was written.
     pub(crate) written: Option<Instant>,
@@ -91,39 +92,39 @@ impl Books {
         drop(before);
     }
 
-    /// The HTTP parser has seen a whole head, by its own count of bytes.
-    pub(crate) fn head_seen(&self) {
-        self.with(|open, now| open.on_head(now));
+    /// The HTTP parser has seen a whole head, by its own count of bytes; when it arrived.
+    pub(crate) fn head_seen(&self) -> Option<Instant> {
+        self.with(|open| open.on_head(&*self.clock))
     }
 
-    /// The final response head, whole once there was an answer.
-    pub(crate) fn response_head(&self) -> Bytes {
-        self.with(|open, _| Bytes::copy_from_slice(open.scan.bytes())).unwrap_or_default()
+    /// Hands out the final response head, whole once there was an answer.
+    pub(crate) fn take_response_head(&self) -> Bytes {
+        self.with(|open| open.scan.take()).unwrap_or_default()
     }
 
     /// Closes the books; `None` when they were closed already.
     pub(crate) fn close(&self) -> Option<Closed> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let sent = open.written.is_some();
         Some(Closed {
             exchange: open.exchange,
             request_head: if sent { open.request_head.into() } else { Bytes::new() },
-            response_head: Bytes::copy_from_slice(open.scan.bytes()),
+            response_head: open.scan.take(),
             written: open.written,
             head: open.head,
             too_large: open.too_large,
         })
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Open, Instant) -> T) -> Option<T> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.as_mut().map(|open| act(open, self.clock.now()))
+    fn with<T>(&self, act: impl FnOnce(&mut Open) -> T) -> Option<T> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(act)
     }
 }
 
 impl Open {
-    fn before_write(&mut self, now: Instant) {
+    fn before_write(&mut self, clock: &dyn Clock) {
         if self.written.is_none() {
+            let now = clock.now();
             self.written = Some(now);
             self.exchange.written(now);
         }
@@ -134,11 +135,11 @@ impl Open {
             return;
         }
         let room = MOST_REQUEST_HEAD.saturating_sub(self.request_head.len());
-        self.request_head.extend(bytes.iter().take(room));
+        self.request_head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
 
     /// False when the head is longer than it may be.
-    fn on_read(&mut self, bytes: &[u8], now: Instant) -> bool {
+    fn on_read(&mut self, bytes: &[u8], clock: &dyn Clock) -> bool {
         // What arrives before anything was asked is no answer.
         if self.written.is_none() || self.scan.is_done() {
             return true;
@@ -146,7 +147,7 @@ impl Open {
         match self.scan.push(bytes, self.most_head_bytes) {
             Scanned::More => true,
             Scanned::Done => {
-                self.on_head(now);
+                self.on_head(clock);
                 true
             }
             Scanned::TooLarge => {
@@ -172,11 +173,12 @@ impl Open {
         }
     }
 
-    fn on_head(&mut self, now: Instant) {
-        if self.head.is_none() {
-            self.head = Some(now);
+    fn on_head(&mut self, clock: &dyn Clock) -> Instant {
+        *self.head.get_or_insert_with(|| {
+            let now = clock.now();
             self.exchange.head(now);
-        }
+            now
+        })
     }
 }
 
@@ -189,12 +191,12 @@ impl Tap {
     /// Takes note of what was read; says why the exchange must end with it.
     fn on_read(&mut self, new: &[u8]) -> Option<&'static str> {
         let Some(frames) = &mut self.frames else {
-            let fits = self.books.with(|open, now| open.on_read(new, now)).unwrap_or(true);
+            let fits = self.books.with(|open| open.on_read(new, &*self.books.clock)).unwrap_or(true);
             return (!fits).then_some(HEAD_TOO_LARGE);
         };
         let mut flaw = None;
         frames.push(new, |frame| {
-            flaw = self.books.with(|open, _| open.on_frame(frame)).flatten();
+            flaw = self.books.with(|open| open.on_frame(frame)).flatten();
             flaw.is_none()
         });
         flaw
@@ -221,10 +223,10 @@ impl AsyncRead for Tap {
 impl AsyncWrite for Tap {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         if !buf.is_empty() {
-            self.books.with(Open::before_write);
+            self.books.with(|open| open.before_write(&*self.books.clock));
         }
         let written = ready!(Pin::new(&mut self.io).poll_write(cx, buf))?;
-        self.books.with(|open, _| open.on_written(buf.get(..written).unwrap_or_default()));
+        self.books.with(|open| open.on_written(buf.get(..written).unwrap_or_default()));
         Poll::Ready(Ok(written))
     }
 
@@ -266,7 +268,7 @@ mod tests {
         let mut buffer = [0; 100];
         server.write_all(STRAY).await.unwrap();
         assert_eq!(tap.read(&mut buffer).await.unwrap(), STRAY.len());
-        assert_eq!(books.response_head(), "");
+        assert_eq!(books.take_response_head(), "");
         tap.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
         server.write_all(ANSWER).await.unwrap();
         assert_eq!(tap.read(&mut buffer).await.unwrap(), ANSWER.len());

@@ -89,7 +89,8 @@ fn facts(connection: &ClientConnection) -> TlsFacts {
         .unwrap_or_default();
     let certificate = connection.peer_certificates().and_then(<[_]>::first);
     let certificate_sha256 = certificate.map(|der| hex(&Sha256::digest(der))).unwrap_or_default();
-    TlsFacts { version, cipher, certificate_sha256 }
+    let alpn = connection.alpn_protocol().map(|id| String::from_utf8_lossy(id).into_owned());
+    TlsFacts { version, cipher, certificate_sha256, alpn }
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -1,36 +1,42 @@
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use comity_policy::{
-    Capture, Exchange, Form, Instant, Names, Outcome, PaceFields, Protocol, Reason, Spool, StalePermit, Timings,
-    Truncation, Vantage,
+    Capture, Errand, Exchange, Form, Instant, Names, Permit, Protocol, Reason, Spool, Timings, Vantage,
 };
 use comity_url::CrawlUrl;
-use http_body::Body as _;
-use http_body::Frame;
 use hyper::body::Incoming;
 
 use crate::connect::Connecting;
-use crate::deadline::Deadline;
+use crate::deadline::{Alarm, Deadline};
 use crate::fault::Fault;
 use crate::fetcher::{Fetched, House, Request};
-use crate::intake::Intake;
-use crate::link::{Link, Next, Spoken, Way};
+use crate::link::{Link, Spoken, Way};
 use crate::outgoing::Outgoing;
 use crate::proxy::{self, ExitId};
+use crate::report;
 use crate::tap::Closed;
-use crate::{ResponseHead, Sink, Want, head, request};
+use crate::{CookieUse, Sink, head, request};
 
 /// One exchange from the spent permit to its receipt; fills a [`Capture`] on the way.
 pub(crate) struct Visit {
     pub(crate) house: Arc<House>,
     pub(crate) capture: Capture,
-    start: Instant,
+    /// Where it is told of; nothing when nobody listens.
+    pub(crate) span: tracing::Span,
+    pub(crate) start: Instant,
     /// When the head arrived.
-    head: Option<Instant>,
+    pub(crate) head: Option<Instant>,
     /// How long the body's taker kept the site waiting since then.
-    waited: Duration,
+    pub(crate) waited: Duration,
+    /// The largest body that is taken.
+    pub(crate) max_body: u64,
+    pub(crate) alarm: Alarm,
+    cookies: CookieUse,
 }
 
 /// An exchange that ended without an answer.
@@ -39,10 +45,13 @@ pub(crate) struct Unanswered {
     pub(crate) fault: Fault,
 }
 
+/// What makes the request: once for each connection that it is tried on.
+pub(crate) type Build<'a> = &'a (dyn Fn() -> Result<http::Request<Outgoing>, Fault> + Sync);
+
 impl Visit {
-    pub(crate) fn begin(house: Arc<House>, url: CrawlUrl) -> Self {
+    pub(crate) fn begin(house: Arc<House>, permit: &Permit) -> Self {
         let capture = Capture {
-            url,
+            url: permit.url().clone(),
             started: house.clock.wall(),
             peer: None,
             vantage: Vantage::Direct,
@@ -60,8 +69,17 @@ impl Visit {
             detail: None,
             timings: Timings::default(),
         };
-        let start = house.clock.now();
-        Self { house, capture, start, head: None, waited: Duration::ZERO }
+        Self {
+            start: house.clock.now(),
+            max_body: house.config.limits.max_body,
+            span: report::span(permit),
+            house,
+            capture,
+            head: None,
+            waited: Duration::ZERO,
+            alarm: Alarm::default(),
+            cookies: CookieUse::None,
+        }
     }
 
     /// The instant by which the permit is judged.
@@ -69,37 +87,48 @@ impl Visit {
         self.start
     }
 
-    /// The permit came too late: nothing was sent, its slot is given back.
-    pub(crate) fn refuse(mut self, stale: &StalePermit) -> Fetched {
-        self.fail(Fault::new(Reason::PermitStale, stale.to_string()));
-        self.finish(None)
-    }
-
     /// Sends the request and takes in the answer.
-    pub(crate) async fn run(mut self, exchange: Exchange, extra: &Request, sink: &mut dyn Sink) -> Fetched {
-        let request = request::build(exchange.url(), extra, &self.house.config, self.capture.started);
-        match self.head(exchange, request).await {
-            Ok((link, body)) => self.receive(link, body, sink).await,
-            Err(unanswered) => self.give_up(unanswered),
+    pub(crate) async fn fetch(mut self, permit: Permit, extra: &Request, sink: &mut dyn Sink) -> Fetched {
+        let exchange = match permit.redeem(self.start) {
+            Ok(exchange) => exchange,
+            Err(stale) => return self.refuse(&stale),
+        };
+        self.max_body = extra.max_body.unwrap_or(self.max_body);
+        // What is forwarded has its own cookies; robots.txt is asked for and read without any (docs/decisions/0027).
+        if extra.fields.is_none() && matches!(exchange.errand(), Errand::Judged(_)) {
+            self.cookies = extra.cookies;
         }
+        let (house, url) = (Arc::clone(&self.house), self.capture.url.clone());
+        let started = self.capture.started;
+        let jar = house.jar.as_ref().filter(|_| self.cookies == CookieUse::Jar);
+        let cookie = jar.and_then(|jar| jar.field(&url, started));
+        let build = || request::build(&url, extra, &house.own, (started, cookie.as_deref()));
+        let exchange = match self.head(exchange, &build).await {
+            Ok((mut link, body)) => {
+                let whole = self.receive(&mut link, body, sink).await;
+                self.close(link, whole).await
+            }
+            Err(unanswered) => {
+                self.fail(unanswered.fault);
+                unanswered.exchange
+            }
+        };
+        self.finish(exchange)
     }
 
     /// Sends the request, waits for the head and takes it in.
     pub(crate) async fn head(
         &mut self,
         exchange: Exchange,
-        request: Result<http::Request<Outgoing>, Fault>,
-    ) -> Result<(Link, Incoming), Unanswered> {
-        let request = match request {
-            Ok(request) => request,
-            Err(fault) => return Err(Unanswered { exchange: Some(exchange), fault }),
-        };
-        let (link, answer) = self.ask(exchange, &request).await?;
-        link.books.head_seen();
-        self.head = Some(self.house.clock.now());
-        let (exits, now) = (self.house.exits.as_ref(), self.house.clock.now());
-        if let Some(fault) = proxy::answers_itself(exits, link.way, &self.capture.url, &answer, now) {
-            return Err(Unanswered { exchange: self.take_books(&link), fault });
+        build: Build<'_>,
+    ) -> Result<(Box<Link>, Incoming), Unanswered> {
+        let (link, answer) = self.ask(exchange, build).await?;
+        self.head = link.books.head_seen();
+        if link.way.exit().is_some() {
+            let (exits, now) = (self.house.exits.as_ref(), self.now());
+            if let Some(fault) = proxy::answers_itself(exits, link.way, &self.capture.url, &answer, now) {
+                return Err(Unanswered { exchange: self.take_books(&link), fault });
+            }
         }
         match self.take_head(&link, &answer) {
             Ok(()) => Ok((link, answer.into_body())),
@@ -114,47 +143,56 @@ impl Visit {
     async fn ask(
         &mut self,
         mut exchange: Exchange,
-        request: &http::Request<Outgoing>,
-    ) -> Result<(Link, http::Response<Incoming>), Unanswered> {
+        build: Build<'_>,
+    ) -> Result<(Box<Link>, http::Response<Incoming>), Unanswered> {
         let house = Arc::clone(&self.house);
         let connecting = Connecting::new(&house, self.start);
+        let mut now = self.start;
         loop {
+            // Before anybody is connected to: what cannot be sent is not worth a connection.
+            let request = match build() {
+                Ok(request) => request,
+                Err(fault) => return Err(Unanswered { exchange: Some(exchange), fault }),
+            };
             self.capture.vantage = exchange.vantage();
-            let found = connecting.find(&mut exchange).await;
-            let (mut link, connect) = match found {
+            let (mut link, steps) = match connecting.find(&mut exchange, now).await {
                 Ok(found) => found,
                 Err(fault) => return Err(Unanswered { exchange: Some(exchange), fault }),
             };
             self.took(link.way);
             self.capture.tls.clone_from(&link.tls);
-            self.capture.timings.connect = connect;
-            if let Err(ready) = exchange.may_write(self.house.clock.now()) {
+            if let Some(steps) = steps {
+                now = steps.ended;
+                let timings = &mut self.capture.timings;
+                (timings.dns, timings.connect, timings.tls) = (steps.dns, Some(steps.connect), steps.tls);
+            }
+            if let Err(ready) = exchange.may_write(now) {
                 self.keep(link).await;
                 return Err(Unanswered {
                     exchange: Some(exchange),
                     fault: Fault::new(ready.clock, ready.clock.text()),
                 });
             }
-            let most = self.house.config.limits.max_head_bytes;
             let body = request.body().clone();
-            let (request, head) = match self.shape(&link, request.clone()) {
+            let (request, head) = match self.shape(&link, request) {
                 Ok(shaped) => shaped,
                 Err(fault) => return Err(Unanswered { exchange: Some(exchange), fault }),
             };
-            link.books.open(exchange, head, most);
-            let fault = match self.await_head(&mut link, request).await {
+            link.books.open(exchange, head, house.config.limits.max_head_bytes);
+            let fault = match self.await_head(&mut link, request, now).await {
                 Ok(answer) => return Ok((link, answer)),
                 Err(fault) => fault,
             };
             let Some(closed) = link.books.close() else { return Err(Unanswered { exchange: None, fault }) };
             let begun = closed.written.is_some() || body.moved().is_some();
-            if connect.is_some() || begun || fault.reason != Reason::FetchReset {
+            if steps.is_some() || begun || fault.reason != Reason::FetchReset {
                 if !fault.reason.is_ours() {
                     proxy::broke_off(house.exits.as_ref(), link.way, &self.capture.url, house.clock.now());
                 }
                 return Err(self.unanswered(closed, fault));
             }
             exchange = closed.exchange;
+            now = house.clock.now();
         }
     }
 
@@ -197,33 +235,39 @@ impl Visit {
     }
 
     /// Credentials are the exit's, and stand in no capture.
-    fn without_credentials(&self, head: Bytes) -> Bytes {
+    pub(crate) fn without_credentials(&self, head: Bytes) -> Bytes {
         let read_by_exit = self.capture.via.as_ref().is_some_and(|via| via.form == Form::Forward);
         if read_by_exit { proxy::without_credentials(&head) } else { head }
     }
 
+    /// Sends the request; `now` is when.
     async fn await_head(
-        &self,
+        &mut self,
         link: &mut Link,
         request: http::Request<Outgoing>,
+        now: Instant,
     ) -> Result<http::Response<Incoming>, Fault> {
-        let (clock, wait) = (&*self.house.clock, self.house.config.limits.head);
+        let total = self.total();
+        let Self { house, alarm, .. } = self;
+        let (clock, wait) = (&*house.clock, house.config.limits.head);
         let body = request.body().clone();
-        let mut from = clock.now();
-        let mut sending = std::pin::pin!(link.send(request));
-        loop {
-            let deadline = Deadline::after(from, wait, Reason::FetchTimeoutHead).or(self.total());
-            match deadline.bound(clock, sending.as_mut()).await {
-                Ok(answer) => {
-                    return answer.map_err(|error| body.fault().unwrap_or_else(|| Fault::before_head(&error)));
+        let mut from = now;
+        let mut sending = pin!(link.send(request));
+        poll_fn(|cx| {
+            loop {
+                if let Poll::Ready(answer) = sending.as_mut().poll(cx) {
+                    let failed = |error| body.fault().unwrap_or_else(|| Fault::before_head(&error));
+                    return Poll::Ready(answer.map_err(failed));
                 }
-                // While a body goes out, the site cannot be expected to answer.
-                Err(Reason::FetchTimeoutHead) if body.moved().is_some_and(|moved| moved > from) => {
-                    from = body.moved().unwrap_or(from);
+                let deadline = Deadline::after(from, wait, Reason::FetchTimeoutHead).or(total);
+                match (ready!(alarm.poll(cx, deadline, clock)), body.moved()) {
+                    // While a body goes out, the site cannot be expected to answer.
+                    (Reason::FetchTimeoutHead, Some(moved)) if moved > from => from = moved,
+                    (reason, _) => return Poll::Ready(Err(Fault::timed_out(reason))),
                 }
-                Err(reason) => return Err(Fault::timed_out(reason)),
             }
-        }
+        })
+        .await
     }
 
     fn unanswered(&mut self, closed: Closed, fault: Fault) -> Unanswered {
@@ -238,52 +282,18 @@ impl Visit {
         Unanswered { exchange: Some(closed.exchange), fault }
     }
 
-    /// Takes in the body, and keeps the connection when it can be used again.
-    async fn receive(mut self, mut link: Link, body: Incoming, sink: &mut dyn Sink) -> Fetched {
-        let status = self.capture.status.unwrap_or_default();
-        let want = sink.head(&ResponseHead { status, fields: &self.capture.fields });
-        let whole = match want {
-            Want::HeadOnly | Want::OtherType => {
-                if want == Want::OtherType {
-                    let said = self.capture.field("content-type").unwrap_or_default();
-                    let detail = format!("a body of {} is not wanted", said.chars().take(100).collect::<String>());
-                    self.fail(Fault::new(Reason::FetchType, detail));
-                }
-                let whole = body.is_end_stream();
-                self.capture.truncated = (!whole).then_some(Truncation::Unspecified);
-                whole
-            }
-            Want::Body => self.take_body(&mut link, body, sink).await,
-        };
-        self.close(link, whole).await
-    }
-
-    /// Ends the exchange; a connection whose answer was read to its end is kept.
-    pub(crate) async fn close(mut self, link: Link, whole: bool) -> Fetched {
-        let exchange = self.take_books(&link);
-        if whole {
-            self.keep(link).await;
-        }
-        self.finish(exchange)
-    }
-
-    fn take_books(&mut self, link: &Link) -> Option<Exchange> {
-        link.books.close().map(|closed| {
-            self.capture.timings.head = closed.head.zip(closed.written).map(|(head, sent)| head.since(sent));
-            self.capture.request_head = self.without_credentials(closed.request_head);
-            closed.exchange
-        })
-    }
-
     fn take_head(&mut self, link: &Link, answer: &http::Response<Incoming>) -> Result<(), Fault> {
         self.capture.response_head = match link.spoken() {
-            Spoken::Http1 => link.books.response_head(),
+            Spoken::Http1 => link.books.take_response_head(),
             Spoken::Http2 => self.serialised(answer)?,
         };
         self.capture.status = Some(answer.status().as_u16());
         self.capture.fields = head::fields(&self.capture.response_head);
         if answer.version() == http::Version::HTTP_10 {
             self.capture.protocol = Protocol::Http10;
+        }
+        if let (Some(jar), CookieUse::Jar) = (&self.house.jar, self.cookies) {
+            jar.take(&self.capture.url, self.capture.fields_named("set-cookie"), self.house.clock.wall());
         }
         if answer.status() == http::StatusCode::SWITCHING_PROTOCOLS {
             self.fail(Fault::new(Reason::FetchProtocol, "the site switched protocols unasked"));
@@ -305,162 +315,15 @@ impl Visit {
         Ok(head)
     }
 
-    /// Reads the body; true when it arrived to its end.
-    async fn take_body(&mut self, link: &mut Link, body: Incoming, sink: &mut dyn Sink) -> bool {
-        let house = Arc::clone(&self.house);
-        let fields = std::mem::take(&mut self.capture.fields);
-        let head = ResponseHead { status: self.capture.status.unwrap_or_default(), fields: &fields };
-        let mut intake = Intake::new(&head, sink, &house.config.limits, &house.spooler);
-        let read = self.read(link, body, &mut intake).await;
-        let settled = intake.settle().await;
-        let cut = read.and(settled).err();
-        let taken = intake.end(cut.is_none());
-        self.capture.fields = fields;
-        self.capture.body = taken.body;
-        self.capture.decoded_len = taken.decoded;
-        let whole = cut.is_none();
-        if let Some(fault) = cut {
-            self.cut(fault);
-        } else if let Some(fault) = taken.coding {
-            self.fail(fault);
-        }
-        whole
-    }
-
-    async fn read(&self, link: &mut Link, mut body: Incoming, intake: &mut Intake<'_>) -> Result<(), Fault> {
-        while let Some(frame) = self.next(link, &mut body, intake.received()).await? {
-            if let Ok(piece) = frame.into_data() {
-                intake.take(&piece)?;
-                if intake.is_full() {
-                    intake.flush().await?;
-                }
-            }
-            self.within_total()?;
-        }
-        Ok(())
-    }
-
-    /// A site that never lets us wait would otherwise never meet the deadline.
-    pub(crate) fn within_total(&self) -> Result<(), Fault> {
-        let over = self.now().since(self.start) >= self.house.config.limits.total;
-        if over { Err(Fault::timed_out(Reason::FetchTimeoutTotal)) } else { Ok(()) }
+    pub(crate) fn url(&self) -> &CrawlUrl {
+        &self.capture.url
     }
 
     pub(crate) fn now(&self) -> Instant {
         self.house.clock.now()
     }
 
-    /// The body's taker kept the site waiting since `handed`: that is not the site's slowness.
-    pub(crate) fn taker_waited(&mut self, handed: Instant) {
-        self.waited += self.now().since(handed);
-    }
-
-    /// The body ends here, before its end.
-    pub(crate) fn cut(&mut self, fault: Fault) {
-        self.capture.truncated = Some(fault.truncation());
-        self.fail(fault);
-    }
-
-    /// The next piece of a body of which `received` bytes came so far; `None` at its end.
-    pub(crate) async fn next(
-        &self,
-        link: &mut Link,
-        body: &mut Incoming,
-        received: u64,
-    ) -> Result<Option<Frame<Bytes>>, Fault> {
-        let (limits, clock) = (&self.house.config.limits, &*self.house.clock);
-        let next = link.next(body, || self.is_slow(received));
-        let idle = Deadline::after(clock.now(), limits.idle, Reason::FetchTimeoutIdle).or(self.total());
-        match idle.bound(clock, next).await.map_err(Fault::timed_out)? {
-            Next::Frame(frame) => Ok(Some(frame)),
-            Next::End => Ok(None),
-            Next::Broken(error) => Err(Fault::within_body(&error)),
-            Next::Slow => Err(self.slow(received)),
-        }
-    }
-
-    /// True when the body came slower than the least rate so far, its first seconds aside.
-    fn is_slow(&self, received: u64) -> bool {
-        let limits = &self.house.config.limits;
-        let Some(head) = self.head else { return false };
-        let took = self.house.clock.now().since(head).saturating_sub(self.waited);
-        took >= limits.rate_grace && u128::from(received) * 1000 < u128::from(limits.least_rate) * took.as_millis()
-    }
-
-    fn slow(&self, received: u64) -> Fault {
-        let took = self.head.map_or(0, |head| self.house.clock.now().since(head).as_millis());
-        let least = self.house.config.limits.least_rate;
-        Fault::new(Reason::FetchSlow, format!("{received} bytes in {took} ms, below {least} bytes a second"))
-    }
-
-    /// Puts the connection back when it can take another request; it is only looked at, never waited for.
-    async fn keep(&self, mut link: Link) {
-        if link.is_ready().await {
-            let now = self.house.clock.now();
-            let gone = self.house.with_pool(|pool| pool.put(self.capture.url.origin(), link, now));
-            drop(gone);
-        }
-    }
-
-    pub(crate) fn give_up(mut self, unanswered: Unanswered) -> Fetched {
-        self.fail(unanswered.fault);
-        self.finish(unanswered.exchange)
-    }
-
-    /// The first fault counts.
-    pub(crate) fn fail(&mut self, fault: Fault) {
-        if self.capture.fault.is_none() {
-            tracing::debug!(url = %self.capture.url, reason = %fault.reason, detail = %fault.detail, "fetch failed");
-            self.capture.fault = Some(fault.reason);
-            self.capture.detail = Some(fault.detail);
-        }
-    }
-
-    fn finish(mut self, exchange: Option<Exchange>) -> Fetched {
-        let now = self.house.clock.now();
-        self.capture.timings.total = now.since(self.start);
-        self.capture.timings.body = self.head.map(|head| now.since(head));
-        self.report();
-        let outcome = self.outcome();
-        Fetched { capture: self.capture, receipt: exchange.map(Exchange::finish), outcome }
-    }
-
-    /// One event for each exchange, whatever became of it; fields that did not happen are left out.
-    fn report(&self) {
-        let (capture, millis) = (&self.capture, |part: Option<Duration>| part.map(|part| part.as_secs_f64() * 1000.0));
-        tracing::debug!(
-            origin = %capture.url.origin(),
-            target = capture.url.request_target(),
-            peer = capture.peer.map(tracing::field::display),
-            protocol = capture.protocol.as_str(),
-            status = capture.status,
-            reason = capture.fault.map(Reason::code),
-            bytes = capture.body.len(),
-            connect_ms = millis(capture.timings.connect),
-            head_ms = millis(capture.timings.head),
-            body_ms = millis(capture.timings.body),
-            total_ms = millis(Some(capture.timings.total)),
-            "exchange"
-        );
-    }
-
-    /// Answered whenever a head came, whatever became of its body.
-    fn outcome(&self) -> Outcome {
-        let capture = &self.capture;
-        match capture.status {
-            Some(status) => {
-                let fields = capture.fields.iter().map(|(name, value)| (name.as_str(), value.as_ref()));
-                let PaceFields { retry_after, rate_limit, notes } = PaceFields::read(fields, self.house.clock.wall());
-                for note in notes {
-                    tracing::info!(url = %capture.url, note = note.as_str(), "pace field ignored");
-                }
-                Outcome::Answered { status, retry_after, rate_limit }
-            }
-            None => Outcome::Failed(capture.fault.unwrap_or(Reason::FetchReset)),
-        }
-    }
-
-    fn total(&self) -> Deadline {
+    pub(crate) fn total(&self) -> Deadline {
         Deadline::after(self.start, self.house.config.limits.total, Reason::FetchTimeoutTotal)
     }
 }

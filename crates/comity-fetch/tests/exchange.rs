@@ -1,5 +1,9 @@
 //! One exchange: what is sent, what is kept, which connection is used.
 
+#[path = "exchange/cookies.rs"]
+mod cookies;
+#[path = "exchange/spans.rs"]
+mod spans;
 mod support;
 
 use std::time::Duration;
@@ -105,7 +109,10 @@ async fn a_connection_read_to_its_end_is_used_again() {
     let first = rig.fetch("http://a.test/1").await;
     let second = rig.fetch("http://a.test/2").await;
     assert_eq!((rig.log.peers().len(), rig.log.requests()), (1, 2));
-    assert!(first.fetched.capture.timings.connect.is_some() && second.fetched.capture.timings.connect.is_none());
+    let (first_took, second_took) = (first.fetched.capture.timings, second.fetched.capture.timings);
+    assert!(first_took.connect.is_some() && second_took.connect.is_none());
+    assert!(first_took.dns.is_some() && second_took.dns.is_none(), "told with the connection that rests on it");
+    assert_eq!(first_took.tls, None);
     assert!(second.fetched.capture.request_head.starts_with(b"GET /2 "));
     assert_eq!(second.fetched.capture.peer, first.fetched.capture.peer);
     assert!(second.sent.unwrap().since(first.sent.unwrap()) >= Duration::from_secs(1));

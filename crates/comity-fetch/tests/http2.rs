@@ -150,7 +150,8 @@ async fn a_page_comes_over_http2_and_its_heads_are_serialised() {
     let capture = &page.fetched.capture;
     assert_eq!((page.fault(), page.text().as_str()), (None, "hello"), "{:?}", capture.detail);
     assert_eq!((capture.protocol, capture.status), (Protocol::H2, Some(200)));
-    assert_eq!(capture.tls.as_ref().unwrap().version, "tls/1.3");
+    let tls = capture.tls.as_ref().unwrap();
+    assert_eq!((tls.version, tls.alpn.as_deref()), ("tls/1.3", Some("h2")));
     let request = format!(
         "GET /x?y=z HTTP/1.1\r\nhost: a.test\r\nuser-agent: {AGENT}\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\n\r\n"
     );

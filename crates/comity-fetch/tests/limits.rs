@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use comity_fetch::{FetchConfig, Limits, ResponseHead, Sink, Want};
+use comity_fetch::{FetchConfig, Limits, Request, ResponseHead, Sink, Want};
 use comity_policy::{Clock, Instant, Reason, Truncation, WallTime};
 use support::{Rig, Script, Step, config, ok, once, send};
 
@@ -196,6 +196,115 @@ async fn messages_that_break_are_named_and_kept_so_far() {
     check(config(), rows.collect()).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn every_limit_acts_at_the_value_it_is_set_to() {
+    type Set = fn(&mut FetchConfig);
+    let long = || send(format!("{HEAD}Content-Length: 1000000\r\n\r\n"));
+    let seconds = |n: usize, rate: usize| (0..n).flat_map(move |_| [send("x".repeat(rate)), Step::Wait(secs(1))]);
+    let time = Truncation::Time;
+    let rows: Vec<(Set, Row)> = vec![
+        (|c| c.limits.head = secs(3), row("head", vec![Step::Hold]).fails(Reason::FetchTimeoutHead, (3, 3))),
+        (
+            |c| c.limits.idle = secs(4),
+            row("idle", vec![long(), Step::Hold]).cut(Reason::FetchTimeoutIdle, time, (4, 4), 0),
+        ),
+        (
+            |c| c.limits.total = secs(5),
+            row("total", std::iter::once(long()).chain(seconds(60, 5000)).collect()).cut(
+                Reason::FetchTimeoutTotal,
+                time,
+                (5, 5),
+                25_000,
+            ),
+        ),
+        (|c| c.limits.total = secs(2), row("total, head", vec![Step::Hold]).fails(Reason::FetchTimeoutTotal, (2, 2))),
+        (
+            |c| c.limits.rate_grace = secs(2),
+            row("grace", std::iter::once(long()).chain(seconds(60, 512)).collect()).cut(
+                Reason::FetchSlow,
+                time,
+                (2, 2),
+                1536,
+            ),
+        ),
+        (
+            |c| c.limits.least_rate = 100,
+            row("rate", std::iter::once(long()).chain(seconds(60, 200)).collect()).cut(
+                Reason::FetchTimeoutTotal,
+                time,
+                (60, 60),
+                12_000,
+            ),
+        ),
+        (
+            |c| c.limits.max_body = 3,
+            row("body", vec![send(ok("hello"))]).cut(Reason::FetchTooLarge, Truncation::Length, (0, 0), 3),
+        ),
+        (|c| c.limits.max_head_bytes = 50, row("head", vec![send(ok("hello"))]).whole(0, 5)),
+        (|c| c.limits.max_head_bytes = 30, row("head", vec![send(ok("hello"))]).fails(Reason::FetchHeaders, (0, 0))),
+        (|c| c.limits.max_fields = 1, row("fields", vec![send(ok("hello"))]).whole(0, 5)),
+        (
+            |c| c.limits.max_fields = 1,
+            row("fields", vec![send(format!("{HEAD}A: b\r\nContent-Length: 1\r\n\r\nx"))])
+                .fails(Reason::FetchHeaders, (0, 0)),
+        ),
+        (
+            |c| c.limits.max_fields = 101,
+            row("fields", vec![send(format!("{HEAD}{}Content-Length: 1\r\n\r\nx", "A: b\r\n".repeat(100)))])
+                .whole(0, 1),
+        ),
+    ];
+    for (set, row) in rows {
+        let mut config = config();
+        set(&mut config);
+        check(config, vec![row]).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn connecting_and_keeping_act_at_the_values_they_are_set_to() {
+    let mut settings = config();
+    settings.limits.connect = secs(3);
+    let page = Rig::with(settings, |_, _| Script::Hang).fetch("http://a.test/").await;
+    assert_eq!((page.fault(), page.took), (Some(Reason::FetchTimeoutConnect), secs(3)));
+    let mut settings = config();
+    settings.limits.dns = secs(2);
+    let rig = Rig::with(settings, |_, _| Script::Hang);
+    let origin = comity_url::Origin::parse("http://silent.test").unwrap();
+    let begun = rig.now();
+    let refused = rig.fetcher.candidates(&origin).await.unwrap_err();
+    assert_eq!((refused.reason, rig.now().since(begun)), (Reason::FetchDnsTimeout, secs(2)));
+    type Set = fn(&mut FetchConfig);
+    let rows: [(Set, usize); 4] = [
+        (|_| {}, 1),
+        (|c| c.max_idle_per_origin = 0, 0),
+        (|c| c.max_idle_total = 0, 0),
+        (|c| c.idle_timeout = Duration::ZERO, 0),
+    ];
+    for (at, (set, kept)) in rows.into_iter().enumerate() {
+        let mut settings = config();
+        set(&mut settings);
+        let rig = Rig::with(settings, |_, _| support::answering(ok("x")));
+        rig.fetch("http://a.test/").await;
+        rig.fetcher.close_idle();
+        assert_eq!(rig.fetcher.idle_connections(), kept, "row {at}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_request_may_have_a_bound_of_its_own_on_its_body() {
+    for (limit, own, expected) in [(1000, Some(100), 100), (100, Some(1000), 1000), (100, None, 100)] {
+        let limits = Limits { max_body: limit, ..Limits::default() };
+        let rig = Rig::with(FetchConfig { limits, ..config() }, |_, _| once(ok(&"x".repeat(2000))));
+        let request = Request { max_body: own, ..Request::default() };
+        let page = rig.fetch_with("http://a.test/", &request).await;
+        assert_eq!(
+            (page.fault(), page.raw().len(), page.body.len()),
+            (Some(Reason::FetchTooLarge), expected, expected)
+        );
+    }
+}
+
 /// A clock that moves only when it is told to.
 #[derive(Debug, Default)]
 struct ByHand(AtomicU64);
@@ -210,19 +319,39 @@ impl Clock for ByHand {
     }
 }
 
+/// Takes 40 s for every chunk, as a disk that is full of other work might.
+struct Slow(Arc<ByHand>, usize);
+
+impl Sink for Slow {
+    fn head(&mut self, _head: &ResponseHead<'_>) -> Want {
+        Want::Body
+    }
+    fn chunk(&mut self, decoded: &[u8]) {
+        self.0.0.fetch_add(40_000_000, Ordering::Relaxed);
+        self.1 += decoded.len();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_we_take_ourselves_is_not_the_sites_slowness() {
+    let steps = || {
+        vec![Step::Request, send(format!("{HEAD}Content-Length: 10\r\n\r\nhello")), Step::Wait(secs(1)), send("world")]
+    };
+    let clock = Arc::new(ByHand::default());
+    let rig = Rig::with(config(), move |_, _| Script::Serve(steps())).on_clock(clock.clone());
+    let permit = rig.permit("http://a.test/").await;
+    let mut sink = Slow(clock, 0);
+    let mut fetched = rig.fetcher.fetch(permit, &mut sink).await;
+    assert_eq!(
+        (fetched.capture.fault, sink.1),
+        (Some(Reason::FetchTimeoutTotal), 10),
+        "40 s after five bytes: not slow"
+    );
+    rig.settle(&mut fetched);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_body_that_never_lets_us_wait_meets_the_total_limit_too() {
-    /// Takes 40 s for every chunk, as a disk that is full of other work might.
-    struct Slow(Arc<ByHand>, usize);
-    impl Sink for Slow {
-        fn head(&mut self, _head: &ResponseHead<'_>) -> Want {
-            Want::Body
-        }
-        fn chunk(&mut self, decoded: &[u8]) {
-            self.0.0.fetch_add(40_000_000, Ordering::Relaxed);
-            self.1 += decoded.len();
-        }
-    }
     let chunks = "5\r\nhello\r\n".repeat(9);
     let wire = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n");
     let clock = Arc::new(ByHand::default());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_fetch::{Collect, FetchConfig, SystemNet};
-use comity_policy::Reason;
+use comity_policy::{Adaptive, Pacer, Politeness, Reason, SeededRandom};
 use support::{AGENT, Rig, ok};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -120,4 +120,86 @@ async fn a_kept_connection_that_the_server_closed_is_replaced() {
         assert_eq!(page.fault(), None, "{:?}", page.fetched.capture.detail);
     }
     assert_eq!(serving.await.unwrap(), 2);
+}
+
+/// Answers every request with the same page, from a thread whose allocations do not count.
+fn page_server(pages: usize) -> u16 {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            for _ in 0..pages {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    let mut buffer = [0; 1024];
+                    let read = stream.read(&mut buffer).unwrap();
+                    head.extend_from_slice(&buffer[..read]);
+                }
+                stream.write_all(ok(&"x".repeat(20 << 10)).as_bytes()).unwrap();
+            }
+        }
+    });
+    port
+}
+
+/// hyper-util's pooled client is the measure: it keeps neither heads nor bodies, and no books.
+#[test]
+fn a_page_over_a_kept_connection_allocates_no_more_than_with_a_bare_client() {
+    use http_body_util::{BodyExt, Empty};
+    use hyper_util::client::legacy::Client;
+
+    const WARM: usize = 5;
+    const COUNTED: u64 = 20;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let port = page_server(WARM + COUNTED as usize);
+    let url = format!("http://127.0.0.1:{port}/page");
+    let bare: Client<_, Empty<bytes::Bytes>> = Client::builder(hyper_util::rt::TokioExecutor::new()).build_http();
+    let bare_page = || {
+        let fields = [("user-agent", AGENT), ("accept", "*/*"), ("accept-encoding", "gzip, deflate, br, zstd")];
+        let request =
+            fields.into_iter().fold(http::Request::get(&url), |request, (name, value)| request.header(name, value));
+        runtime.block_on(async {
+            let mut body = bare.request(request.body(Empty::new()).unwrap()).await.unwrap().into_body();
+            while let Some(frame) = body.frame().await {
+                drop(frame.unwrap());
+            }
+        });
+    };
+    (0..WARM).for_each(|_| bare_page());
+    let theirs = allocation_counter::measure(|| (0..COUNTED).for_each(|_| bare_page())).count_total / COUNTED;
+
+    let mut rig = runtime.block_on(async { rig() });
+    let own_networks = vec!["127.0.0.0/8".parse().unwrap()];
+    let rules = Politeness { delay: Duration::ZERO, adaptive: Adaptive::Off, own_networks, ..Politeness::default() };
+    #[expect(clippy::disallowed_methods, reason = "the test plays the gate")]
+    let pacer = Pacer::new(rules, Arc::new(SeededRandom::new(1)));
+    rig.pacer = pacer;
+    let mut ours = 0;
+    for n in 0..WARM as u64 + COUNTED {
+        let permit = runtime.block_on(rig.permit(&url));
+        let mut fetched = None;
+        let counted = allocation_counter::measure(|| {
+            fetched = Some(runtime.block_on(rig.fetcher.fetch(permit, &mut Length(0))));
+        });
+        let mut fetched = fetched.unwrap();
+        assert_eq!((fetched.capture.fault, fetched.capture.body.len()), (None, 20 << 10));
+        rig.settle(&mut fetched);
+        ours += if n < WARM as u64 { 0 } else { counted.count_total };
+    }
+    println!("allocations a page: ours {}, bare {theirs}", ours / COUNTED);
+
+    assert!(ours / COUNTED <= theirs, "ours {}, bare {theirs}", ours / COUNTED);
+}
+
+struct Length(usize);
+
+impl comity_fetch::Sink for Length {
+    fn head(&mut self, _head: &comity_fetch::ResponseHead<'_>) -> comity_fetch::Want {
+        comity_fetch::Want::Body
+    }
+    fn chunk(&mut self, decoded: &[u8]) {
+        self.0 += decoded.len();
+    }
 }

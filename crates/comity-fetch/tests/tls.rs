@@ -128,6 +128,9 @@ async fn a_trusted_site_is_fetched_and_its_handshake_recorded() {
             assert!(tls.cipher.starts_with(suite) && !tls.cipher.starts_with("TLS13"), "{}", tls.cipher);
             let digest: String = Sha256::digest(&certified.der).iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(tls.certificate_sha256, digest);
+            assert_eq!(tls.alpn, None, "this site names no protocol");
+            let timings = capture.timings;
+            assert!(timings.tls.is_some() && timings.tls <= timings.connect, "{timings:?}");
             assert!(head.starts_with("GET /x HTTP/1.1\r\n"), "{head}");
             assert_eq!(capture.request_head, head, "the tap sees HTTP, not TLS");
             assert_eq!(capture.response_head, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");

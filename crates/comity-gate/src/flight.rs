@@ -3,7 +3,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use comity_fetch::{Refused, Request};
+use comity_fetch::{CookieUse, Refused, Request};
 use comity_policy::{
     AskedPace, Capture, Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Standing,
     Vantage,
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::admit::Errand;
 use crate::cache::{Barred, RobotsKey};
 use crate::gate::{Gate, Inner};
-use crate::reading::{Asked, FileSink, Hop, KeptFile, Reading, read_hop};
+use crate::reading::{Asked, FileSink, Hop, KeptFile, MOST_READ, Reading, read_hop};
 use crate::trail::Trail;
 use crate::{RobotsNews, RobotsVisit};
 
@@ -222,17 +222,15 @@ impl Gate {
             Landing::Event(unreachable(Reason::PermitStale))
         })?;
         let request = if when == When::Anew { Request::default() } else { conditional(chain, life) };
+        let conditional = request != Request::default();
+        let request = Request { max_body: Some(MOST_READ), cookies: CookieUse::None, ..request };
         let mut sink = FileSink::default();
         let fetched = self.inner.fetcher.fetch_with(permit, &request, &mut sink).await;
         if let Some(receipt) = fetched.receipt {
             // The origin's turn goes to the frontier with the news of this flight.
             let _paced = self.settle(receipt, fetched.outcome);
         }
-        let asked = Asked {
-            origin: chain.origin(),
-            conditional: request != Request::default(),
-            compiler: &self.inner.compiler,
-        };
+        let asked = Asked { origin: chain.origin(), conditional, compiler: &self.inner.compiler };
         let body = sink.finish();
         let reading = read_hop(&asked, &fetched.capture, &body, self.inner.clock.wall());
         trail.asked(&fetched.capture, &reading.hop, body.bytes);

@@ -26,6 +26,11 @@ pub(crate) struct Reading {
 /// The decoded bytes that are parsed, and their SHA-256.
 pub(crate) type KeptFile = (Digest, Bytes);
 
+/// Bytes of a robots.txt that are taken from the wire and decoded at most: what is parsed, and a little more, so that a file
+/// that is barely too long still tells its length and what a coding adds has room (our choice: 16 KiB). A longer file is
+/// cut here, and its connection closed.
+pub(crate) const MOST_READ: u64 = MAX_BYTES as u64 + (16 << 10);
+
 /// Keeps the first 512,000 decoded bytes, which are parsed, and counts the rest.
 #[derive(Debug, Default)]
 pub(crate) struct FileSink {

@@ -107,6 +107,11 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
+/// Comments that do not compress too well to be believed.
+fn long_tail(bytes: usize) -> String {
+    (0..).map(|n: u64| format!("# {:x}\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).take(bytes / 16).collect()
+}
+
 fn last(found: &FetchedRobots) -> &HopMeaning {
     &found.hops.last().unwrap().meaning
 }
@@ -115,8 +120,25 @@ fn last(found: &FetchedRobots) -> &HopMeaning {
 async fn bodies() {
     let endless = || Answer::page(["/x"]).bytes(u64::MAX / 2).chunked();
     run(vec![
-        row("never ends", endless(), "parsed", OPEN)
-            .also(|found| found.life.copy().unwrap().truncated && found.file.as_ref().unwrap().1.len() == 512_000),
+        row("never ends", endless(), "parsed", OPEN).also(|found| {
+            let read = found.file.as_ref().unwrap().1.len() == 512_000;
+            // What nobody would read is not fetched: 16 KiB beyond, and the connection is closed.
+            read && found.life.copy().unwrap().truncated && found.answer().unwrap().body.len() <= 512_000 + (16 << 10)
+        }),
+        row("longer by a byte", Answer::text(format!("{RULES}{}", "#".repeat(512_001 - RULES.len()))), "parsed", RULED)
+            .also(|found| found.life.copy().unwrap().bytes == 512_001 && found.answer().unwrap().fault.is_none()),
+        row(
+            "inflates beyond",
+            Answer::status(200)
+                .content("text/plain", gzip(format!("{RULES}{}", long_tail(1 << 20)).as_bytes()))
+                .field("Content-Encoding", "gzip"),
+            "parsed",
+            RULED,
+        )
+        .also(|found| {
+            let copy = found.life.copy().unwrap();
+            copy.truncated && copy.bytes <= 512_000 + (16 << 10) && found.file.as_ref().unwrap().1.len() == 512_000
+        }),
         row("rules, then never ends", Answer::text(format!("{RULES}{}", "#\n".repeat(8 << 20))), "parsed", RULED),
         row(
             "never ends, slowly",

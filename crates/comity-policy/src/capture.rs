@@ -97,6 +97,8 @@ pub struct TlsFacts {
     pub cipher: String,
     /// SHA-256 of the end-entity certificate, lower-case hex.
     pub certificate_sha256: String,
+    /// The protocol that both sides agreed on (RFC 7301), `h2` or `http/1.1`; `None` when the site named none.
+    pub alpn: Option<String>,
 }
 
 /// Why a stored body is shorter than the site's: the values of `WARC-Truncated`.
@@ -128,8 +130,12 @@ impl Truncation {
 /// How long the parts of an exchange took; `None` where a part did not happen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
+    /// Looking up the name, before the turn; only with the first connection that rests on the look-up.
+    pub dns: Option<Duration>,
     /// Connecting, TLS included; `None` on a kept connection.
     pub connect: Option<Duration>,
+    /// The TLS handshake, a part of connecting.
+    pub tls: Option<Duration>,
     /// From the written request to the response head.
     pub head: Option<Duration>,
     /// From the response head to the end of the body.

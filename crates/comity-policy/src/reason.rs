@@ -149,6 +149,21 @@ impl Reason {
         matches!(self, Self::AddressPrivate | Self::AddressNone)
     }
 
+    /// True when no connection came about: the name, its addresses, TCP or TLS. Nothing was asked.
+    #[must_use]
+    pub const fn is_connect(self) -> bool {
+        matches!(
+            self,
+            Self::FetchDns | Self::FetchDnsTimeout | Self::FetchRefused | Self::FetchTimeoutConnect | Self::FetchTls
+        ) || self.is_refused_address()
+    }
+
+    /// True when the site's bytes broke the rules of HTTP, TLS or their coding: it answers so the next time, too.
+    #[must_use]
+    pub const fn is_broken(self) -> bool {
+        matches!(self, Self::FetchProtocol | Self::FetchCoding | Self::FetchTls)
+    }
+
     /// True when a bound of ours on size was met: the site answers the same another time.
     #[must_use]
     pub const fn is_size_limit(self) -> bool {
@@ -217,6 +232,28 @@ mod tests {
         for reason in Reason::ALL {
             assert!(seen.insert(reason.code()), "{} twice", reason.code());
             assert!(PAGE.contains(&format!("| `{}` |", reason.code())), "{} lacks a row in reasons.md", reason.code());
+        }
+    }
+
+    #[test]
+    fn the_reference_says_of_which_kind_a_reason_is() {
+        let kinds: [(&str, fn(Reason) -> bool); 8] = [
+            ("is_timeout", Reason::is_timeout),
+            ("is_connect", Reason::is_connect),
+            ("is_refused_address", Reason::is_refused_address),
+            ("is_broken", Reason::is_broken),
+            ("is_size_limit", Reason::is_size_limit),
+            ("is_ours", Reason::is_ours),
+            ("is_proxy", Reason::is_proxy),
+            ("is_proxy_down", Reason::is_proxy_down),
+        ];
+        for (name, is) in kinds {
+            let row = PAGE.lines().find_map(|line| line.strip_prefix(&format!("| `{name}` | "))).unwrap();
+            let (_, codes) = row.split_once(" | ").unwrap();
+            let said: Vec<&str> = codes.split('`').skip(1).step_by(2).collect();
+            let held: Vec<&str> =
+                Reason::ALL.iter().filter(|reason| is(**reason)).map(|reason| reason.code()).collect();
+            assert_eq!(said, held, "{name} in reasons.md");
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct RobotsPolicy {
 pub struct RobotsCopy {
     /// SHA-256 of the decoded bytes, as far as they were read.
     pub digest: Digest,
-    /// Decoded bytes read, at most 512,000 parsed.
+    /// Decoded bytes read, at most 512,000 parsed; a longer file is cut soon after.
     pub bytes: u64,
     /// True when the file was longer than what is parsed.
     pub truncated: bool,

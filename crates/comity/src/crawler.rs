@@ -230,6 +230,13 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
 }
 
 fn frontier(config: &CrawlConfig) -> Arc<dyn Frontier> {
-    let settings = SchedulerConfig { per_origin: config.politeness.per_origin, ..SchedulerConfig::default() };
+    let defaults = SchedulerConfig::default();
+    let settings = SchedulerConfig {
+        per_origin: config.politeness.per_origin,
+        pages_per_origin: config.limits.max_pages_per_origin,
+        // A lease outlives the longest exchange, and what is done with it before and after.
+        lease_life: defaults.lease_life.max(config.fetch.limits.total * 2),
+        ..defaults
+    };
     Arc::new(Local::in_memory(settings))
 }

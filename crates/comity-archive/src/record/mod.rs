@@ -285,12 +285,18 @@ pub struct TimeRecord {
     pub body_ms: Option<u64>,
     /// Connecting, TLS included.
     pub connect_ms: Option<u64>,
+    /// Looking up the name; only with the first connection that rests on the look-up.
+    #[serde(default)]
+    pub dns_ms: Option<u64>,
     /// The end of the exchange; for what was not fetched, when that was settled.
     pub ended: String,
     /// From the written request to the response head.
     pub head_ms: Option<u64>,
     /// The begin of the exchange.
     pub started: String,
+    /// The TLS handshake, a part of connecting.
+    #[serde(default)]
+    pub tls_ms: Option<u64>,
     /// The whole.
     pub total_ms: Option<u64>,
 }
@@ -328,6 +334,9 @@ pub struct ViaRecord {
 /// What a TLS handshake showed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsRecord {
+    /// The protocol that both sides agreed on (ALPN).
+    #[serde(default)]
+    pub alpn: Option<String>,
     /// SHA-256 of the end-entity certificate.
     pub certificate_sha256: String,
     /// IANA name of the cipher suite.

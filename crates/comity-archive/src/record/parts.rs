@@ -70,9 +70,11 @@ pub(super) fn time(capture: &Capture, ended: WallTime, absent: &mut Absent) -> T
     TimeRecord {
         body_ms: absent.note("time.body_ms", timings.body.map(millis), Why::NotMeasured),
         connect_ms: absent.note("time.connect_ms", timings.connect.map(millis), Why::NotMeasured),
+        dns_ms: absent.note("time.dns_ms", timings.dns.map(millis), Why::NotMeasured),
         ended: ended.to_string(),
         head_ms: absent.note("time.head_ms", timings.head.map(millis), Why::NotMeasured),
         started: capture.started.to_string(),
+        tls_ms: absent.note("time.tls_ms", timings.tls.map(millis), Why::NotMeasured),
         total_ms: Some(millis(timings.total)),
     }
 }
@@ -82,15 +84,18 @@ pub(super) fn no_time(at: WallTime, absent: &mut Absent) -> TimeRecord {
     TimeRecord {
         body_ms: none("time.body_ms"),
         connect_ms: none("time.connect_ms"),
+        dns_ms: none("time.dns_ms"),
         ended: at.to_string(),
         head_ms: none("time.head_ms"),
         started: at.to_string(),
+        tls_ms: none("time.tls_ms"),
         total_ms: none("time.total_ms"),
     }
 }
 
 pub(super) fn vantage(capture: &Capture, absent: &mut Absent) -> VantageRecord {
     let tls = capture.tls.as_ref().map(|tls| TlsRecord {
+        alpn: absent.note("vantage.tls.alpn", tls.alpn.clone(), Why::NotStated),
         certificate_sha256: tls.certificate_sha256.clone(),
         cipher: tls.cipher.clone(),
         version: tls.version.to_owned(),

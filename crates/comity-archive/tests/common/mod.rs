@@ -108,6 +108,7 @@ pub(crate) fn capture(target: &str, head: &[u8], body: &[u8]) -> Capture {
             version: "tls/1.3",
             cipher: "TLS_AES_128_GCM_SHA256".to_owned(),
             certificate_sha256: "cd".repeat(32),
+            alpn: Some("http/1.1".to_owned()),
         }),
         response_head: Bytes::copy_from_slice(head),
         status: status.or(Some(200)),

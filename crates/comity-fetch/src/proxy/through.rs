@@ -2,6 +2,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use comity_policy::{Exchange, Form, Names, Reason};
 use comity_url::{HostKind, Origin, Scheme};
@@ -37,14 +38,14 @@ impl Connecting<'_> {
             return Ok((link, None));
         }
         let begun = self.house.clock.now();
-        let link = match passage.form {
+        let (link, tls) = match passage.form {
             Form::Tunnel => {
                 let (way, io) = self.tunnel(&passage, exchange).await?;
                 self.speak(&passage.origin, way, io).await?
             }
             Form::Forward => self.forward(&passage, exchange).await?,
         };
-        Ok((link, Some(self.house.clock.now().since(begun))))
+        Ok((link, Some(self.steps(&passage.origin, begun, tls))))
     }
 
     /// A plain stream to the site, through the exit of the origin.
@@ -74,7 +75,7 @@ impl Connecting<'_> {
     }
 
     /// An idle connection through the same exit, to the same address or name.
-    async fn kept_through(&self, passage: &Passage<'_>, exchange: &mut Exchange) -> Option<Link> {
+    async fn kept_through(&self, passage: &Passage<'_>, exchange: &mut Exchange) -> Option<Box<Link>> {
         let now = self.house.clock.now();
         drop(self.house.with_pool(|pool| pool.expire(now)));
         for way in passage.ways() {
@@ -94,7 +95,11 @@ impl Connecting<'_> {
     }
 
     /// A connection to the exit itself, which sends requests of its own to the site.
-    async fn forward(&self, passage: &Passage<'_>, exchange: &mut Exchange) -> Result<Link, Fault> {
+    async fn forward(
+        &self,
+        passage: &Passage<'_>,
+        exchange: &mut Exchange,
+    ) -> Result<(Box<Link>, Option<Duration>), Fault> {
         let (mut left, mut misses) = (passage.candidates.iter().copied(), Misses::default());
         let told = match passage.candidates.is_empty() {
             true => None,

@@ -122,6 +122,12 @@ section! {
         sitemaps: String,
         /// Sitemaps per origin; default 1,000.
         max_sitemaps: u32,
+        /// Tries of a URL after the first, 0 to 10; default 2.
+        retries: u8,
+        /// Redirects followed in a row, 0 to 20; default 5.
+        max_redirects: u8,
+        /// URLs taken per origin, refused ones not counted; default 100,000.
+        max_pages_per_origin: u64,
     }
 }
 
@@ -202,18 +208,50 @@ section! {
         allow_addresses: Vec<String>,
         /// Addresses of names, instead of asking DNS: `{ "a.test" = "127.0.0.1" }`.
         resolve: BTreeMap<String, String>,
-        /// Largest decoded body; default 10 MiB.
+        /// Resolving a name, 10 ms to 10 min; default 10 s.
+        dns_timeout: Span,
+        /// Connecting, TLS included, 10 ms to 10 min; default 10 s.
+        connect_timeout: Span,
+        /// From the written request to the end of the head, 10 ms to 10 min; default 15 s.
+        head_timeout: Span,
+        /// The longest pause in a body, 10 ms to 10 min; default 15 s.
+        idle_timeout: Span,
+        /// The whole exchange, 10 ms to 1 h; default 60 s.
+        total_timeout: Span,
+        /// Bytes of a body per second, on average; `0B`: any; default 1 KiB.
+        min_rate: ByteSize,
+        /// How long after the head a body may be slower, up to 10 min; default 10 s.
+        rate_grace: Span,
+        /// Largest body, decoded and as received, at least 1 B; default 10 MiB.
         max_body: ByteSize,
+        /// Largest body sent along with a request; default 10 MiB. A crawl sends none.
+        max_request_body: ByteSize,
+        /// Decoded bytes for each byte received, from 64 KiB on, 1 to 100,000; default 200.
+        max_ratio: u32,
+        /// Largest response head, 1 KiB to 1 MiB; default 64 KiB.
+        max_head: ByteSize,
+        /// Most fields of a response head, 1 to 1,000; default 100.
+        max_fields: u16,
         /// PEM files with further root certificates.
         roots: Vec<PathBuf>,
         /// Media types whose bodies are read, `["text/html"]`; default all.
         accept_types: Vec<String>,
-        /// Where bodies above 1 MiB go while they are needed; empty (default): the system's folder for temporary files.
+        /// Where large bodies go while they are needed; empty (default): the system's folder for temporary files.
         spool_dir: PathBuf,
+        /// From which size on a body goes there, up to 64 MiB; default 1 MiB.
+        spool_from: ByteSize,
         /// Bytes of all such bodies at once; default 2 GiB.
         spool_max: ByteSize,
         /// `auto` (default): HTTP/2 where a site speaks it over TLS; `1.1`: HTTP/1.1 alone.
         http: String,
+        /// `off` (default), or `memory`: cookies are kept while the crawl runs, and never written.
+        cookies: String,
+        /// How long an idle connection is kept, up to 10 min; default 15 s.
+        keep_alive: Span,
+        /// Idle connections kept per origin, up to 100; default 2.
+        keep_per_origin: u16,
+        /// Idle connections kept in all, up to 50,000; default 256.
+        keep_total: u16,
         /// Proxies that everything leaves through, as URLs: `[[fetch.proxy]]` in short; default none.
         proxies: Vec<String>,
         /// Proxies that everything leaves through, in full; default none.

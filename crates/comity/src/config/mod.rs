@@ -2,6 +2,7 @@
 //! into [`GateSettings`] for whoever needs the gate alone.
 
 mod agent;
+mod bounds;
 mod discovery;
 mod error;
 mod exceptions;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use comity_fetch::{AddressGuard, FetchConfig, Http, MediaTypes};
+use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
 use comity_robots::Dialect;
@@ -13,7 +13,7 @@ use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
 use super::{
     ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, SitemapSettings, Span,
-    TrapSettings, agent, discovery, proxies,
+    TrapSettings, agent, bounds, discovery, proxies,
 };
 
 /// A configuration that was checked as a whole: what the engine runs on.
@@ -76,6 +76,12 @@ pub struct CrawlLimits {
     pub max_bytes: Option<u64>,
     /// The crawl ends when nothing can become due within this.
     pub linger: Duration,
+    /// Tries of a URL after the first; never immediate, since each waits for the origin's back-off.
+    pub retries: u32,
+    /// Redirects followed in a row; those of a robots.txt have a bound of their own.
+    pub max_redirects: u8,
+    /// URLs taken per origin, refused ones not counted.
+    pub max_pages_per_origin: u64,
 }
 
 /// Whether a URL is fetched again.
@@ -117,7 +123,7 @@ impl CrawlConfig {
             ranges: agent::ranges(&file.agent)?,
             seeds: seeds(&file)?,
             scope: scope(&file)?,
-            limits: limits(&file),
+            limits: bounds::crawl(&file)?,
             revisit: one_of("[crawl] revisit", file.crawl.revisit.as_deref(), &[("never", Revisit::Never)])?,
             sitemaps: discovery::sitemaps(&file)?,
             traps: discovery::traps(&file),
@@ -151,8 +157,7 @@ impl CrawlConfig {
         file.agent.purposes = Some(self.identity.purposes().iter().map(ToString::to_string).collect());
         file.crawl.seeds = Some(self.seeds.iter().map(ToString::to_string).collect());
         file.crawl.scope = own(self.scope.kind().as_str());
-        file.crawl.max_depth = Some(self.limits.max_depth);
-        file.crawl.linger = span(self.limits.linger);
+        bounds::show_crawl(&self.limits, &mut file.crawl);
         file.crawl.revisit = own("never");
         discovery::resolved(&mut file, self.sitemaps, &self.traps, self.keys);
         let pace = &self.politeness;
@@ -178,13 +183,16 @@ impl CrawlConfig {
             OnUnreachable::Google => "google",
         });
         file.robots.strict_4xx = Some(self.robots.strict_4xx.clone());
-        file.fetch.max_body = Some(ByteSize(self.fetch.limits.max_body));
+        bounds::show_fetch(&self.fetch, &mut file.fetch);
         file.fetch.spool_dir = self.fetch.spool_dir.clone();
-        file.fetch.spool_max = Some(ByteSize(self.fetch.spool_max));
         file.fetch.accept_types = Some(self.types.ranges().iter().map(ToString::to_string).collect());
         file.fetch.http = own(match self.fetch.http {
             Http::Auto => "auto",
             Http::Only11 => "1.1",
+        });
+        file.fetch.cookies = own(match self.fetch.cookies {
+            Cookies::Off => "off",
+            Cookies::Memory => "memory",
         });
         file.state.dir = Some(self.state_dir.clone().unwrap_or_default());
         file.frontier.store = own("memory");
@@ -220,17 +228,6 @@ fn scope(file: &ConfigFile) -> Result<Scope, ConfigError> {
     let include = list::<UrlPattern>("[crawl] include", file.crawl.include.as_deref())?;
     let exclude = list::<UrlPattern>("[crawl] exclude", file.crawl.exclude.as_deref())?;
     Ok(Scope::new(kind, include, exclude))
-}
-
-fn limits(file: &ConfigFile) -> CrawlLimits {
-    let crawl = &file.crawl;
-    CrawlLimits {
-        max_pages: crawl.max_pages,
-        max_depth: crawl.max_depth.unwrap_or(20),
-        max_duration: crawl.max_duration.map(|span| span.0),
-        max_bytes: crawl.max_bytes.map(|size| size.0),
-        linger: crawl.linger.map_or(Duration::from_secs(15 * 60), |span| span.0),
-    }
 }
 
 pub(super) fn politeness(
@@ -295,19 +292,16 @@ pub(super) fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -
     config.allow_addresses = own;
     config.proxies = proxies::proxies(&file.fetch)?;
     config.resolve = resolve_map(file.fetch.resolve.as_ref())?;
-    if let Some(size) = file.fetch.max_body {
-        config.limits.max_body = size.0;
-    }
+    bounds::fetch(&file.fetch, &mut config)?;
     config.spool_dir = file.fetch.spool_dir.clone().filter(|dir| !dir.as_os_str().is_empty());
     if let Some(folder) = config.spool_dir.as_deref().filter(|folder| !folder.is_dir()) {
         return Err(ConfigError::new(format!("{} is no folder", folder.display()))
             .at("[fetch] spool_dir")
             .hint("make it first, or leave the key out for the system's folder for temporary files"));
     }
-    if let Some(size) = file.fetch.spool_max {
-        config.spool_max = size.0;
-    }
     config.http = one_of("[fetch] http", file.fetch.http.as_deref(), &[("auto", Http::Auto), ("1.1", Http::Only11)])?;
+    let cookies = [("off", Cookies::Off), ("memory", Cookies::Memory)];
+    config.cookies = one_of("[fetch] cookies", file.fetch.cookies.as_deref(), &cookies)?;
     for path in file.fetch.roots.as_deref().unwrap_or_default() {
         config.extra_roots_pem.push(read_roots(path)?);
     }

@@ -53,7 +53,7 @@ impl Shared {
 
     /// The offer for a redirect: same depth and seed, one hop more; decided anew like any URL (invariant 2).
     pub(super) fn redirect_offer(&self, trip: &Trip, errand: Errand, target: CrawlUrl) -> Result<Offer, Reason> {
-        if trip.hops >= MOST_REDIRECTS {
+        if trip.hops >= self.limits.max_redirects {
             return Err(Reason::UrlRedirects);
         }
         if trip.seed {
@@ -126,6 +126,3 @@ pub(super) struct Watched {
     /// Whether a sitemap lists them.
     listed: bool,
 }
-
-/// Redirects followed in a row (design §7).
-const MOST_REDIRECTS: u8 = 5;

@@ -18,22 +18,15 @@ pub(super) enum Next {
     GiveUp(Reason),
 }
 
-/// Retries per URL (design §7): never immediate, since each waits for the origin's back-off.
-pub(super) const RETRIES: u32 = 2;
-
-/// Reads an exchange; `attempt` counts earlier tries of this URL.
-pub(super) fn next(capture: &Capture, outcome: Outcome, sent: bool, attempt: u32) -> Next {
+/// Reads an exchange; `left` counts the tries that this URL has left.
+pub(super) fn next(capture: &Capture, outcome: Outcome, sent: bool, left: u32) -> Next {
     match outcome {
-        Outcome::Failed(reason) => failed(reason, sent, attempt),
+        Outcome::Failed(reason) => failed(reason, sent, left),
         Outcome::Answered { status: 301 | 302 | 303 | 307 | 308, .. } => redirect(capture),
-        Outcome::Answered { status: 429 | 500 | 502 | 503 | 504, .. } if attempt < RETRIES => {
-            Next::Retry(Reason::RateBackoff)
-        }
+        Outcome::Answered { status: 429 | 500 | 502 | 503 | 504, .. } if left > 0 => Next::Retry(Reason::RateBackoff),
         Outcome::Answered { .. } => match capture.fault {
             // The answer was cut by the network or a full disk, not by a limit of ours: a second try may bring the rest.
-            Some(reason @ (Reason::FetchReset | Reason::FetchTimeoutIdle | Reason::FetchSpool))
-                if attempt < RETRIES =>
-            {
+            Some(reason @ (Reason::FetchReset | Reason::FetchTimeoutIdle | Reason::FetchSpool)) if left > 0 => {
                 Next::Retry(reason)
             }
             _ => Next::Done,
@@ -41,7 +34,7 @@ pub(super) fn next(capture: &Capture, outcome: Outcome, sent: bool, attempt: u32
     }
 }
 
-fn failed(reason: Reason, sent: bool, attempt: u32) -> Next {
+fn failed(reason: Reason, sent: bool, left: u32) -> Next {
     match reason {
         Reason::PermitStale | Reason::RateAddress | Reason::ConcAddress | Reason::RateVisitTime if !sent => {
             Next::NotSent(reason)
@@ -49,7 +42,7 @@ fn failed(reason: Reason, sent: bool, attempt: u32) -> Next {
         // The exit failed and the site was not asked: another one serves, or all wait.
         reason if reason.is_proxy_down() => Next::NotSent(reason),
         Reason::FetchHeaders | Reason::FetchProtocol | Reason::FetchTls => Next::GiveUp(reason),
-        _ if attempt < RETRIES => Next::Retry(reason),
+        _ if left > 0 => Next::Retry(reason),
         _ => Next::GiveUp(reason),
     }
 }

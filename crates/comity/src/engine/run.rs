@@ -241,7 +241,7 @@ impl Engine {
             overlap: comity_policy::Overlap::AfterHead,
         };
         let pace = comity_policy::OriginPace::default();
-        let settlement = if attempt > super::outcome::RETRIES {
+        let settlement = if attempt > self.shared.limits.retries {
             self.shared.tally().failed(Reason::FetchCancelled);
             Settlement::Failed { lease, pace, turn }
         } else {

@@ -7,11 +7,12 @@ use comity_frontier::{Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Set
 use comity_gate::Admission;
 use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
 use tokio::sync::oneshot;
+use tracing::Instrument as _;
 
 use super::Shared;
 use super::errand::Errand;
 use super::links::Watched;
-use super::outcome::{Next, RETRIES, next};
+use super::outcome::{Next, next};
 use super::reading::{Found, Reader};
 use super::sink::PageSink;
 use crate::keep::Trip;
@@ -63,7 +64,9 @@ impl Shared {
         let errand = self.errand(trip);
         let reading = (errand, self.traps.sketch(trip.url.origin()));
         let mut sink = PageSink::new(trip.url.clone(), reading, head, self.types.clone());
-        let fetched = self.fetch(id, permit, &mut sink, arrived).await?;
+        // The exchange's own span knows neither how it was come by nor how often it was tried.
+        let span = tracing::debug_span!("visit", hop = trip.hops, depth = trip.depth, attempt = trip.attempt);
+        let fetched = self.fetch(id, permit, &mut sink, arrived).instrument(span).await?;
         let Fetched { capture, receipt, outcome } = fetched;
         let sent = receipt.as_ref().is_some_and(|receipt| receipt.sent().is_some());
         let paced = match receipt {
@@ -71,13 +74,14 @@ impl Shared {
             None => self.paced(trip),
         };
         self.tally().waited(&paced.1, self.clock.now());
-        let mut next = next(&capture, outcome, sent, trip.attempt - 1);
+        let retries = self.limits.retries.saturating_sub(trip.attempt - 1);
+        let mut next = next(&capture, outcome, sent, retries);
         if let Next::NotSent(reason) = next {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
             return Ok((self.snooze(id, trip, paced.1), None));
         }
         let found = sink.reader.take().map(Reader::finish).unwrap_or_default();
-        next = retried_if_damaged(next, errand, found.list.as_ref(), trip.attempt);
+        next = retried_if_damaged(next, errand, found.list.as_ref(), retries);
         let (follow, decision) = self.after_page(&capture, found.page.as_ref(), decision);
         let offers = self.read(trip, errand, &next, &found, follow);
         self.tally().summary.bytes += capture.body.len();
@@ -165,7 +169,7 @@ impl Shared {
         refused: Refused,
     ) -> Result<Settled, Error> {
         let paced = self.paced(trip);
-        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= RETRIES {
+        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= self.limits.retries {
             self.tally().summary.retries += 1;
             let not_before = self.clock.now().after(self.gate.politeness().delay * trip.attempt * 4);
             return Ok((Settlement::Retry { lease: id, pace: paced.0, turn: paced.1, not_before }, None));
@@ -245,9 +249,9 @@ impl Shared {
 }
 
 /// A sitemap that came damaged comes again later: another try may bring it whole.
-fn retried_if_damaged(next: Next, errand: Errand, list: Option<&Sitemap>, attempt: u32) -> Next {
+fn retried_if_damaged(next: Next, errand: Errand, list: Option<&Sitemap>, retries: u32) -> Next {
     let is_damaged = errand == Errand::Sitemap && list.is_some_and(Sitemap::is_damaged);
-    if next == Next::Done && is_damaged && attempt <= RETRIES { Next::Retry(Reason::RateBackoff) } else { next }
+    if next == Next::Done && is_damaged && retries > 0 { Next::Retry(Reason::RateBackoff) } else { next }
 }
 
 /// Where a URL goes after its exchange.

@@ -14,6 +14,7 @@ mod proxies;
 mod reports;
 mod robots;
 mod seeds;
+mod settings;
 mod sitemaps;
 mod support;
 mod traps;

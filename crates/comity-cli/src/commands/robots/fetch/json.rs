@@ -82,13 +82,15 @@ fn exchange(capture: &Capture) -> Value {
     let tls = capture
         .tls
         .as_ref()
-        .map(|tls| json!({"version": tls.version, "cipher": tls.cipher, "certificate_sha256": tls.certificate_sha256}));
+        .map(|tls| json!({"version": tls.version, "cipher": tls.cipher, "certificate_sha256": tls.certificate_sha256, "alpn": tls.alpn}));
     json!({
         "started": time(capture.started),
         "peer": capture.peer.map(|peer| peer.to_string()),
         "protocol": capture.protocol.as_str(),
         "tls": tls,
+        "dns_ms": millis(capture.timings.dns),
         "connect_ms": millis(capture.timings.connect),
+        "tls_ms": millis(capture.timings.tls),
         "first_byte_ms": millis(capture.timings.head),
         "body_ms": millis(capture.timings.body),
         "total_ms": millis(Some(capture.timings.total)),

@@ -99,7 +99,9 @@ fn result(hop: &RobotsHop) -> String {
 fn exchange(capture: &Capture) -> String {
     let time = |label: &str, span: Option<Duration>| span.map(|span| format!("{label} {}", words::span(span)));
     let parts = [
+        time("dns", capture.timings.dns),
         time("connect", capture.timings.connect),
+        time("tls", capture.timings.tls),
         time("first byte", capture.timings.head),
         time("body", capture.timings.body),
         capture.peer.map(|peer| peer.to_string()),
@@ -119,7 +121,7 @@ fn class(report: &Report<'_>) -> String {
 }
 
 fn size(bytes: u64, truncated: bool, answer: &Capture) -> String {
-    let rest = if truncated { ", of which the first 512,000 are read" } else { "" };
+    let rest = if truncated { " or more, of which the first 512,000 are read" } else { "" };
     let coding = answer
         .field("content-encoding")
         .map(|coding| format!(" ({}, {} sent)", safe(coding), words::bytes(answer.body.len())));
