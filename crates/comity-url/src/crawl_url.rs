@@ -16,10 +16,12 @@ use crate::{BaseUrl, Origin, UrlError, fast, sendable};
 /// and `http::Uri` carries every one of them unaltered.
 ///
 /// Equality, order and hash are those of the text. For "the same page?" use [`UrlKey`](crate::UrlKey).
-/// `Clone` counts two references.
+/// `Clone` counts a reference.
 #[derive(Clone)]
-pub struct CrawlUrl {
-    text: Arc<str>,
+pub struct CrawlUrl(Arc<Parts>);
+
+struct Parts {
+    text: Box<str>,
     origin: Origin,
     /// Where the path ends: at the query's `?`, or at the end.
     path_end: u16,
@@ -53,32 +55,32 @@ impl CrawlUrl {
     /// The whole URL.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// Its origin.
     #[must_use]
     pub fn origin(&self) -> &Origin {
-        &self.origin
+        &self.0.origin
     }
 
     /// Path and query exactly as the request line carries them (RFC 9112 §3.2.1) and as robots.txt rules
     /// are matched against; starts with `/`.
     #[must_use]
     pub fn request_target(&self) -> &str {
-        self.text.get(self.origin.as_str().len()..).unwrap_or("/")
+        self.as_str().get(self.origin().as_str().len()..).unwrap_or("/")
     }
 
     /// The path, starting with `/`.
     #[must_use]
     pub fn path(&self) -> &str {
-        self.text.get(self.origin.as_str().len()..usize::from(self.path_end)).unwrap_or("/")
+        self.as_str().get(self.origin().as_str().len()..usize::from(self.0.path_end)).unwrap_or("/")
     }
 
     /// The query without its `?`; `Some("")` for a bare `?`.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
-        self.text.get(usize::from(self.path_end) + 1..)
+        self.as_str().get(usize::from(self.0.path_end) + 1..)
     }
 
     /// Whether the path is exactly `/robots.txt`, with or without query: always allowed
@@ -94,9 +96,10 @@ impl CrawlUrl {
     }
 
     /// `text` is in the form of a crawl URL, `origin` is its origin, and its path ends at `path_end`.
-    pub(crate) fn of_text(text: &str, path_end: usize, origin: Origin) -> Self {
+    pub(crate) fn of_text(text: impl Into<Box<str>>, path_end: usize, origin: Origin) -> Self {
         // No crawl URL is longer than MAX_CRAWL_URL_BYTES, which a u16 holds.
-        Self { text: text.into(), origin, path_end: u16::try_from(path_end).unwrap_or(u16::MAX) }
+        let path_end = u16::try_from(path_end).unwrap_or(u16::MAX);
+        Self(Arc::new(Parts { text: text.into(), origin, path_end }))
     }
 }
 
@@ -110,7 +113,7 @@ impl FromStr for CrawlUrl {
 
 impl PartialEq for CrawlUrl {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.text, &other.text) || self.as_str() == other.as_str()
+        Arc::ptr_eq(&self.0, &other.0) || self.as_str() == other.as_str()
     }
 }
 

@@ -90,7 +90,8 @@ fn on_authority(origin: Origin, target: &str) -> Option<CrawlUrl> {
     text.push_str(start);
     text.push_str(slash);
     text.push_str(target.get(..found.len)?);
-    made(&text, start.len() + slash.len() + found.path, origin)
+    let path_end = start.len() + slash.len() + found.path;
+    (text.len() <= MAX_CRAWL_URL_BYTES).then(|| CrawlUrl::of_text(text, path_end, origin))
 }
 
 /// `reference` behind `path` of the base, which is empty or ends in a whole segment.
@@ -101,7 +102,8 @@ fn on_path(base: &CrawlUrl, path: &str, reference: &str, text: &mut String) -> O
     text.push_str(start);
     text.push_str(path);
     text.push_str(reference.get(..found.len)?);
-    made(text, start.len() + path.len() + found.path, base.origin().clone())
+    let path_end = start.len() + path.len() + found.path;
+    (text.len() <= MAX_CRAWL_URL_BYTES).then(|| CrawlUrl::of_text(text.as_str(), path_end, base.origin().clone()))
 }
 
 /// `./x` and `../x`, also repeated.
@@ -124,10 +126,6 @@ fn from_dots(base: &CrawlUrl, reference: &str, text: &mut String) -> Option<Craw
         }
     }
     if rest.starts_with('/') { None } else { on_path(base, path, rest, text) }
-}
-
-fn made(text: &str, path_end: usize, origin: Origin) -> Option<CrawlUrl> {
-    (text.len() <= MAX_CRAWL_URL_BYTES).then(|| CrawlUrl::of_text(text, path_end, origin))
 }
 
 /// A path up to its last slash.

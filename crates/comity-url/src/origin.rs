@@ -155,7 +155,8 @@ impl Origin {
     #[must_use]
     pub fn robots_url(&self) -> CrawlUrl {
         let text = format!("{self}/robots.txt");
-        CrawlUrl::of_text(&text, text.len(), self.clone())
+        let path_end = text.len();
+        CrawlUrl::of_text(text, path_end, self.clone())
     }
 
     /// `url` is in the form [`sendable::parse`] gives; its path and query are not looked at.
