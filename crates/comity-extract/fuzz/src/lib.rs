@@ -2,12 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a law that fails panics, which is the finding")]
 
+// As a plain test they run apart (tests/sitemaps/seeds.rs).
+#[cfg(not(test))]
 mod sitemaps;
 
 use comity_extract::{LinkTag, Page, PageLimits, PageReader};
 use comity_url::{BaseUrl, CrawlUrl, KeyHasher, UrlError, canonical, looks_suspicious};
 use url::{Position, Url};
 
+#[cfg(not(test))]
 pub use sitemaps::{feed, sitemap};
 
 const PAGE: &str = "http://h.test/a/b/c?d";
