@@ -62,7 +62,7 @@ proptest! {
     fn summaries_read_back_and_add_up(steps in proptest::collection::vec((0_u8..4, 0_u8..4), 0..200)) {
         let mut summary = Summary::default();
         for (priority, step) in steps {
-            let waits = summary.classes().iter().any(|class| class.0 == priority);
+            let waits = summary.lanes().iter().any(|lane| lane.priority == priority);
             match step {
                 0 if waits => summary.end(priority, Ending::Done),
                 1 if waits => summary.end(priority, Ending::Refused),

@@ -22,6 +22,14 @@ fn implementations() -> Vec<(&'static str, Make)> {
             let ready = Ready { at: Instant::START, clock: Reason::Ok };
             Box::new(Local::open(MemoryStore::new(), config, ready).unwrap())
         }),
+        ("memory, one origin awake", |config| {
+            Box::new(Local::in_memory(SchedulerConfig { resident_origins: 1, ..config }))
+        }),
+        ("memory, on a thread", |config| {
+            let ready = Ready { at: Instant::START, clock: Reason::Ok };
+            let config = SchedulerConfig { resident_origins: 2, ..config };
+            Box::new(Local::open_on_thread(MemoryStore::new(), config, ready).unwrap())
+        }),
     ]
 }
 

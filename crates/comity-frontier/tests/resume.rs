@@ -69,10 +69,8 @@ async fn a_stopped_crawl_goes_on_where_it_was() {
     assert_eq!((stats.queued, stats.done, stats.refused, stats.failed), (0, 4, 1, 1));
     let store = frontier.into_store().unwrap();
     assert_eq!((store.len(Keyspace::Queue), store.len(Keyspace::Origin)), (0, 3));
-    let mut states: Vec<u8> =
-        store.peek(Keyspace::Seen, b"", &[0xff; 17], 9).unwrap().into_iter().flat_map(|row| row.1).collect();
-    states.sort_unstable();
-    assert_eq!(states, b"ddddfr", "seen and done are different states");
+    let seen: usize = store.peek(Keyspace::Seen, b"", &[0xff; 9], 9).unwrap().iter().map(|row| row.1.len()).sum();
+    assert_eq!(seen, 6 * 16, "seen is not done: each fingerprint stands once, whatever became of its URL");
 }
 
 #[tokio::test]
@@ -95,7 +93,10 @@ fn a_store_of_another_format_is_not_touched() {
     let error = Local::open(store, SchedulerConfig::default(), ready(0)).unwrap_err();
     assert_eq!(error.to_string(), "frontier store failed");
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(cause, "frontier store: format [0, 9, 0, 1], this build reads [0, 1, 0, 1]");
+    assert_eq!(
+        cause,
+        "frontier store: format 9/1, this build reads 2/1; go on with the version that wrote it, or crawl anew into another directory"
+    );
 }
 
 #[tokio::test]
@@ -121,7 +122,7 @@ async fn damaged_counts_are_rebuilt_from_the_queue() {
             settle(&frontier, done(lease.id, turn(now)), at(now)).await;
         }
     }
-    assert_eq!(order, ["/2", "/1", "/3", "/4"]);
+    assert_eq!(order, ["/1", "/2", "/3", "/4"], "counted anew for a new URL, it stands behind the other origin");
 }
 
 #[tokio::test]
@@ -188,6 +189,10 @@ impl Store for Failing {
     fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
         spend(&self.commits)?;
         self.store.commit(batch)
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.store.sync()
     }
 
     fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {

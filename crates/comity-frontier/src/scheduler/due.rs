@@ -16,16 +16,16 @@ pub(super) struct Due {
 }
 
 /// When, then the ticket drawn when the origin became eligible, then which origin.
-type Key = (Instant, u64, u32);
+pub(super) type Key = (Instant, u64, u32);
 
 /// An origin's entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    at: Instant,
+    pub(super) at: Instant,
     /// When it became eligible: it is not due before, however old its told instant is. So an origin that needs no
     /// delay goes behind all that wait already.
-    since: Instant,
-    ticket: u64,
+    pub(super) since: Instant,
+    pub(super) ticket: u64,
 }
 
 impl Due {
@@ -43,12 +43,17 @@ impl Due {
         let due = due?;
         let (since, ticket) = old.map_or_else(|| (now, self.ticket()), |old| (old.since, old.ticket));
         let place = Place { at: due.max(since), since, ticket };
+        self.put(origin, place);
+        Some(place)
+    }
+
+    /// Puts an origin to a place that it had before.
+    pub(super) fn put(&mut self, origin: u32, place: Place) {
         if place.at == Instant::NEVER {
             self.stuck.insert(origin);
         } else {
             self.timed.insert((place.at, place.ticket, origin));
         }
-        Some(place)
     }
 
     /// Takes an origin out.
@@ -60,9 +65,14 @@ impl Due {
         }
     }
 
-    /// The origin that is due at `now` and has been for longest.
-    pub(super) fn first_due(&self, now: Instant) -> Option<u32> {
-        self.timed.first().filter(|key| key.0 <= now).map(|key| key.2)
+    /// The origin that is due at `now` and has been for longest, with instant and ticket.
+    pub(super) fn first_due(&self, now: Instant) -> Option<Key> {
+        self.timed.first().copied().filter(|key| key.0 <= now)
+    }
+
+    /// Those due at `now`, the longest first.
+    pub(super) fn all_due(&self, now: Instant) -> impl Iterator<Item = u32> + '_ {
+        self.timed.iter().take_while(move |key| key.0 <= now).map(|key| key.2)
     }
 
     /// When the first origin is due.
@@ -81,8 +91,19 @@ impl Due {
         self.stuck.len()
     }
 
-    fn ticket(&mut self) -> u64 {
+    /// Draws a ticket: among those due at one instant the earlier drawn comes first.
+    pub(super) const fn ticket(&mut self) -> u64 {
         self.tickets += 1;
+        self.tickets
+    }
+
+    /// No ticket up to `last` is drawn any more.
+    pub(super) fn skip_tickets(&mut self, last: u64) {
+        self.tickets = self.tickets.max(last);
+    }
+
+    /// The ticket drawn last.
+    pub(super) const fn last_ticket(&self) -> u64 {
         self.tickets
     }
 }

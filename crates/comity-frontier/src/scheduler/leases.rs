@@ -1,4 +1,4 @@
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use comity_policy::Instant;
 use comity_url::UrlKey;
@@ -85,6 +85,11 @@ impl Leases {
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|first| first.0)
+    }
+
+    /// Origins of which an expired lease may still be settled.
+    pub(super) fn late_origins(&self) -> HashSet<u32> {
+        self.late.keys().map(|spot| spot.origin).collect()
     }
 
     /// Adds a lease. Whoever held its URL before and is late gets nothing any more.

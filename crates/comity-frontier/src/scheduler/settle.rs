@@ -34,7 +34,7 @@ impl Scheduler {
     pub fn settle(&mut self, settlement: &Settlement, now: Instant) {
         self.advance(now);
         match (self.leases.close(settlement.lease()), settlement) {
-            (None, _) => self.totals.stale += 1,
+            (None, _) => self.since_start.stale += 1,
             (Some(Closed::Held(held)), settlement) => self.settle_held(held, settlement),
             (Some(Closed::Late(late)), settlement) => self.settle_late(late, settlement),
         }
@@ -42,7 +42,7 @@ impl Scheduler {
 
     /// Counts a settlement that came too late to count.
     pub const fn stale(&mut self) {
-        self.totals.stale += 1;
+        self.since_start.stale += 1;
     }
 
     /// Moves the deadline of a lease, or tells that its head arrived, or both.
@@ -71,7 +71,7 @@ impl Scheduler {
     pub fn expire(&mut self, now: Instant) -> Option<Expired> {
         self.advance(now);
         let held = self.leases.expire(self.latest)?;
-        self.totals.expired += 1;
+        self.since_start.expired += 1;
         let origin = held.queued.url.origin().clone();
         let (priority, sequence) = (held.spot.priority, held.spot.sequence);
         let failed = held.errand != Errand::Refusal;
