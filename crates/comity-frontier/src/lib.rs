@@ -56,11 +56,13 @@
 //! | `offer`, `lease`, `settlement`, `stats` | the values that go in and out |
 //! | `config` | [`SchedulerConfig`]: every bound |
 //! | `scheduler` | [`Scheduler`]: due origins, leases, the URLs held ready |
-//! | `local` | [`Local`]: the scheduler over a store |
-//! | `store`, `memory` | [`Store`], the key-value contract; [`MemoryStore`] |
-//! | `key`, `queued`, `summary` | the stored forms, versioned |
+//! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
+//! | `store`, `memory`, `disk` | [`Store`], the key-value contract; [`MemoryStore`], [`DiskStore`] |
+//! | `seen` | the seen-set: fingerprints in memory |
+//! | `key`, `queued`, `summary`, `rest`, `totals` | the stored forms, versioned |
 
 mod config;
+mod disk;
 mod frontier;
 mod key;
 mod lease;
@@ -78,6 +80,7 @@ mod summary;
 mod totals;
 
 pub use config::SchedulerConfig;
+pub use disk::{DiskSettings, DiskStore};
 pub use frontier::{BoxFuture, Frontier, FrontierError};
 pub use lease::{Lease, LeaseId, Leased, RefusedLease, Renewal, Renewed};
 pub use local::Local;

@@ -89,8 +89,10 @@ impl WriteBatch {
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum StoreError {
-    /// No space is left.
+    /// No space is left, or less than is kept in reserve.
     Full(String),
+    /// Another process holds it.
+    Held(String),
     /// Reading or writing failed.
     Io(std::io::Error),
     /// What stands there is not what was written, or of a later version.
@@ -102,7 +104,10 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full(place) => write!(f, "{place}: no space left"),
+            Self::Full(place) => {
+                write!(f, "{place}: no space left on the disk; make room and start again, nothing acknowledged is lost")
+            }
+            Self::Held(place) => write!(f, "{place} is in use by another process; one crawl at a time holds a store"),
             Self::Io(_) => f.write_str("reading or writing the frontier store failed"),
             Self::Format(what) => f.write_str(what),
             Self::Closed => f.write_str("the frontier store is closed"),
