@@ -2,12 +2,12 @@ use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
 use comity_url::Origin;
 
 use crate::Summary;
-use crate::queued::{Cursor, RecordError};
+use crate::queued::{Cursor, RecordError, put_number};
 
 /// The record of an origin.
 ///
-/// Stored form, version 2, numbers big-endian: the counts ([`Summary`]), flags (1: bit 0 row, bit 1 rest), the row (24),
-/// the rest. A record with another version in front is not read.
+/// Stored form, version 2: the counts ([`Summary`]), flags (1: bit 0 row, bit 1 rest), the row (its three numbers), the
+/// rest. Numbers are of variable length. A record with another version in front is not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OriginRecord {
     pub(crate) summary: Summary,
@@ -65,30 +65,37 @@ pub(crate) struct Waits {
 const ROW: u8 = 1;
 const REST: u8 = 2;
 
+const FREE: u8 = 1;
+const ROBOTS: u8 = 2;
+const HOLD: u8 = 4;
+const PARK: u8 = 8;
+const REFUSALS: u8 = 16;
+const PACE: u8 = 32;
+
 impl Row {
     pub(crate) fn to_key(self) -> Vec<u8> {
         [self.run, self.at.as_micros(), self.ticket].into_iter().flat_map(u64::to_be_bytes).collect()
     }
 
     pub(crate) fn from_key(bytes: &[u8]) -> Option<Self> {
-        let mut cursor = Cursor(bytes);
-        let row = Self::read(&mut cursor).ok()?;
-        cursor.0.is_empty().then_some(row)
+        let (numbers, []) = bytes.as_chunks::<8>() else { return None };
+        let &[run, at, ticket] = numbers else { return None };
+        let at = Instant::from_micros(u64::from_be_bytes(at));
+        Some(Self { run: u64::from_be_bytes(run), at, ticket: u64::from_be_bytes(ticket) })
     }
 
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, RecordError> {
-        let (run, at, ticket) = (number(cursor)?, instant(cursor)?, number(cursor)?);
-        Ok(Self { run, at, ticket })
+        Ok(Self { run: cursor.number()?, at: instant(cursor)?, ticket: cursor.number()? })
     }
 }
 
 impl OriginRecord {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(64 + if self.rest.is_some() { 160 } else { 0 });
+        let mut out = Vec::with_capacity(64);
         self.summary.encode_into(&mut out);
         out.push(if self.row.is_some() { ROW } else { 0 } | if self.rest.is_some() { REST } else { 0 });
         if let Some(row) = self.row {
-            out.extend(row.to_key());
+            [row.run, row.at.as_micros(), row.ticket].into_iter().for_each(|number| put_number(&mut out, number));
         }
         if let Some(rest) = &self.rest {
             rest.encode_into(&mut out);
@@ -110,51 +117,74 @@ impl OriginRecord {
 }
 
 impl Rest {
+    /// Flags (1), run, since, instant of the turn, its reason; then what the flags name; then what waits and the retries,
+    /// each with a count in front.
     fn encode_into(&self, out: &mut Vec<u8>) {
-        out.extend(self.run.to_be_bytes());
-        out.extend(self.since.as_micros().to_be_bytes());
-        put_held(out, Some(Held { until: self.turn.ready.at, reason: self.turn.ready.clock }));
-        out.push(u8::from(self.turn.overlap == Overlap::Free));
-        out.push(u8::from(self.robots.is_some()));
-        out.extend(self.robots.unwrap_or(Instant::START).as_micros().to_be_bytes());
-        put_held(out, self.hold);
-        put_held(out, self.park);
-        out.push(self.refusals);
-        out.extend(self.pace.to_bytes());
-        out.extend(count(self.waiting.len()).to_be_bytes());
+        let is_free = self.turn.overlap == Overlap::Free;
+        let set = [
+            (FREE, is_free),
+            (ROBOTS, self.robots.is_some()),
+            (HOLD, self.hold.is_some()),
+            (PARK, self.park.is_some()),
+            (REFUSALS, self.refusals > 0),
+            (PACE, self.pace != OriginPace::default()),
+        ];
+        out.push(set.into_iter().filter(|flag| flag.1).fold(0, |flags, flag| flags | flag.0));
+        put_number(out, self.run);
+        put_number(out, self.since.as_micros());
+        put_held(out, Held { until: self.turn.ready.at, reason: self.turn.ready.clock });
+        if let Some(robots) = self.robots {
+            put_number(out, robots.as_micros());
+        }
+        [self.hold, self.park].into_iter().flatten().for_each(|held| put_held(out, held));
+        if self.refusals > 0 {
+            out.push(self.refusals);
+        }
+        if self.pace != OriginPace::default() {
+            out.extend(self.pace.to_bytes());
+        }
+        put_number(out, self.waiting.len() as u64);
         for waits in &self.waiting {
             out.push(waits.priority);
-            out.extend(waits.cursor.to_be_bytes());
-            out.extend(waits.beyond.to_be_bytes());
+            put_number(out, waits.cursor);
+            put_number(out, waits.beyond);
         }
-        out.extend(count(self.deferred.len()).to_be_bytes());
+        put_number(out, self.deferred.len() as u64);
         for (at, priority, sequence) in &self.deferred {
-            out.extend(at.as_micros().to_be_bytes());
+            put_number(out, at.as_micros());
             out.push(*priority);
-            out.extend(sequence.to_be_bytes());
+            put_number(out, *sequence);
         }
     }
 
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, RecordError> {
-        let run = number(cursor)?;
+        let flags = cursor.byte()?;
+        if flags & !(FREE | ROBOTS | HOLD | PARK | REFUSALS | PACE) != 0 {
+            return Err(RecordError::Field("flags"));
+        }
+        let has = |flag: u8| flags & flag != 0;
+        let run = cursor.number()?;
         let since = instant(cursor)?;
-        let ready = read_held(cursor)?.ok_or(RecordError::Field("turn"))?;
-        let overlap = if flag(cursor)? { Overlap::Free } else { Overlap::AfterHead };
-        let turn = Turn { ready: Ready { at: ready.until, clock: ready.reason }, overlap };
-        let has_robots = flag(cursor)?;
-        let robots = instant(cursor)?;
-        let (hold, park) = (read_held(cursor)?, read_held(cursor)?);
-        let refusals = cursor.byte()?;
-        let pace = OriginPace::from_bytes(cursor.array()?).ok_or(RecordError::Field("pace"))?;
+        let Held { until: at, reason: clock } = read_held(cursor)?;
+        let overlap = if has(FREE) { Overlap::Free } else { Overlap::AfterHead };
+        let turn = Turn { ready: Ready { at, clock }, overlap };
+        let robots = if has(ROBOTS) { Some(instant(cursor)?) } else { None };
+        let hold = if has(HOLD) { Some(read_held(cursor)?) } else { None };
+        let park = if has(PARK) { Some(read_held(cursor)?) } else { None };
+        let refusals = if has(REFUSALS) { cursor.byte()? } else { 0 };
+        let pace = if has(PACE) {
+            OriginPace::from_bytes(cursor.array()?).ok_or(RecordError::Field("pace"))?
+        } else {
+            OriginPace::default()
+        };
         let mut waiting = Vec::new();
-        for _ in 0..u32::from_be_bytes(cursor.array()?) {
-            waiting.push(Waits { priority: cursor.byte()?, cursor: number(cursor)?, beyond: number(cursor)? });
+        for _ in 0..cursor.number()? {
+            waiting.push(Waits { priority: cursor.byte()?, cursor: cursor.number()?, beyond: cursor.number()? });
         }
         let mut deferred = Vec::new();
-        for _ in 0..u32::from_be_bytes(cursor.array()?) {
-            deferred.push((instant(cursor)?, cursor.byte()?, number(cursor)?));
+        for _ in 0..cursor.number()? {
+            deferred.push((instant(cursor)?, cursor.byte()?, cursor.number()?));
         }
-        let robots = has_robots.then_some(robots);
         Ok(Self { run, since, turn, robots, hold, park, refusals, pace, waiting, deferred })
     }
 
@@ -172,47 +202,95 @@ impl Rest {
     }
 }
 
-/// Every priority and every retry: far below 2³².
-fn count(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-fn put_held(out: &mut Vec<u8>, held: Option<Held>) {
-    let code = held.map_or("", |held| held.reason.code()).as_bytes();
+fn put_held(out: &mut Vec<u8>, held: Held) {
+    let code = held.reason.code().as_bytes();
     // The longest code has some twenty bytes.
     out.push(u8::try_from(code.len()).unwrap_or(0));
     out.extend(code);
-    out.extend(held.map_or(Instant::START, |held| held.until).as_micros().to_be_bytes());
+    put_number(out, held.until.as_micros());
 }
 
-fn read_held(cursor: &mut Cursor<'_>) -> Result<Option<Held>, RecordError> {
+fn read_held(cursor: &mut Cursor<'_>) -> Result<Held, RecordError> {
     let length = cursor.byte()?;
     let code = std::str::from_utf8(cursor.take(length.into())?).map_err(|_| RecordError::Field("reason"))?;
-    let until = instant(cursor)?;
-    if code.is_empty() {
-        return Ok(None);
-    }
     let reason = Reason::from_code(code).ok_or(RecordError::Field("reason"))?;
-    Ok(Some(Held { until, reason }))
-}
-
-fn flag(cursor: &mut Cursor<'_>) -> Result<bool, RecordError> {
-    match cursor.byte()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(RecordError::Field("flag")),
-    }
+    Ok(Held { until: instant(cursor)?, reason })
 }
 
 fn instant(cursor: &mut Cursor<'_>) -> Result<Instant, RecordError> {
-    number(cursor).map(Instant::from_micros)
-}
-
-fn number(cursor: &mut Cursor<'_>) -> Result<u64, RecordError> {
-    cursor.array().map(u64::from_be_bytes)
+    cursor.number().map(Instant::from_micros)
 }
 
 /// An origin's key in the store, read back; `None` for one that no origin has.
 pub(crate) fn origin_of(key: &[u8]) -> Option<Origin> {
     Origin::parse(std::str::from_utf8(key).ok()?).ok().filter(|origin| origin.as_str().as_bytes() == key)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_instant() -> impl Strategy<Value = Instant> {
+        prop_oneof![any::<u64>().prop_map(Instant::from_micros), Just(Instant::NEVER), Just(Instant::START)]
+    }
+
+    fn any_held() -> impl Strategy<Value = Held> {
+        let reasons = prop::sample::select(Reason::ALL.to_vec());
+        (any_instant(), reasons).prop_map(|(until, reason)| Held { until, reason })
+    }
+
+    prop_compose! {
+        fn any_rest()(
+            run: u64, since in any_instant(), ready in any_held(), free: bool, robots in prop::option::of(any_instant()),
+            hold in prop::option::of(any_held()), park in prop::option::of(any_held()), refusals: u8, paced: bool,
+            waiting in prop::collection::vec((any::<u8>(), any::<u64>(), any::<u64>()), 0..4),
+            deferred in prop::collection::vec((any_instant(), any::<u8>(), any::<u64>()), 0..4),
+        ) -> Rest {
+            let mut pace = OriginPace::default();
+            if paced {
+                pace.close(since, Reason::RateVisitTime);
+            }
+            let waiting =
+                waiting.into_iter().map(|(priority, cursor, beyond)| Waits { priority, cursor, beyond }).collect();
+            let overlap = if free { Overlap::Free } else { Overlap::AfterHead };
+            let turn = Turn { ready: Ready { at: ready.until, clock: ready.reason }, overlap };
+            Rest { run, since, turn, robots, hold, park, refusals, pace, waiting, deferred }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn records_of_origins_read_back(
+            rest in prop::option::of(any_rest()), row in prop::option::of((any::<u64>(), any_instant(), any::<u64>())),
+            admitted in 0_u8..4,
+        ) {
+            let mut summary = Summary::default();
+            for priority in 0..admitted {
+                summary.admit(priority);
+            }
+            let row = row.map(|(run, at, ticket)| Row { run, at, ticket });
+            let record = OriginRecord { summary, row, rest: rest.map(Box::new) };
+            let bytes = record.encode();
+            prop_assert_eq!(OriginRecord::decode(&bytes), Ok(record));
+            for cut in 0..bytes.len() {
+                prop_assert!(OriginRecord::decode(&bytes[..cut]).is_err(), "cut at {}", cut);
+            }
+            prop_assert_eq!(row.and_then(|row| Row::from_key(&row.to_key())), row);
+        }
+
+        #[test]
+        fn any_bytes_are_a_record_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            if let Ok(record) = OriginRecord::decode(&bytes) {
+                prop_assert_eq!(OriginRecord::decode(&record.encode()), Ok(record));
+            }
+        }
+
+        #[test]
+        fn keys_sort_as_the_origins_come_due(a: (u64, u64, u64), b: (u64, u64, u64)) {
+            let row = |(run, at, ticket)| Row { run, at: Instant::from_micros(at), ticket };
+            prop_assert_eq!(row(a).cmp(&row(b)), row(a).to_key().cmp(&row(b).to_key()));
+        }
+    }
 }

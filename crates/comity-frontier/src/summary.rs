@@ -1,10 +1,10 @@
-use crate::queued::{Cursor, RecordError};
+use crate::queued::{Cursor, RecordError, put_number};
 
 /// The counts of one origin, stored in the same commit as what they count.
 ///
-/// `admitted = queued + done + refused + failed`, always. Stored form, version 2, numbers big-endian: version (1),
-/// admitted, done, refused, failed (8 each), number of lanes (2), then each lane: priority (1), records queued (8), low
-/// (8).
+/// `admitted = queued + done + refused + failed`, always. Stored form, version 2: version (1), then as numbers of
+/// variable length done, refused, failed, how many lanes, and of each lane priority (1 byte), records queued and low;
+/// admitted is their sum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     admitted: u64,
@@ -120,7 +120,7 @@ impl Summary {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(35 + 17 * self.lanes.len());
+        let mut out = Vec::with_capacity(16 + 4 * self.lanes.len());
         self.encode_into(&mut out);
         out
     }
@@ -137,14 +137,13 @@ impl Summary {
 
     pub(crate) fn encode_into(&self, out: &mut Vec<u8>) {
         out.push(VERSION);
-        for number in [self.admitted, self.done, self.refused, self.failed] {
-            out.extend(number.to_be_bytes());
+        for number in [self.done, self.refused, self.failed, self.lanes.len() as u64] {
+            put_number(out, number);
         }
-        out.extend(u16::try_from(self.lanes.len()).unwrap_or(u16::MAX).to_be_bytes());
         for lane in &self.lanes {
             out.push(lane.priority);
-            out.extend(lane.queued.to_be_bytes());
-            out.extend(lane.low.to_be_bytes());
+            put_number(out, lane.queued);
+            put_number(out, lane.low);
         }
     }
 
@@ -153,29 +152,22 @@ impl Summary {
             VERSION => {}
             other => return Err(RecordError::Version(other)),
         }
-        let mut number = || cursor.array().map(u64::from_be_bytes);
-        let mut summary =
-            Self { admitted: number()?, done: number()?, refused: number()?, failed: number()?, lanes: Vec::new() };
-        for _ in 0..u16::from_be_bytes(cursor.array()?) {
-            let priority = cursor.byte()?;
-            let queued = u64::from_be_bytes(cursor.array()?);
-            let low = u64::from_be_bytes(cursor.array()?);
-            if queued == 0 || low >= summary.admitted {
+        let [done, refused, failed] = [cursor.number()?, cursor.number()?, cursor.number()?];
+        let mut summary = Self { admitted: 0, done, refused, failed, lanes: Vec::new() };
+        for _ in 0..cursor.number()? {
+            let lane = Lane { priority: cursor.byte()?, queued: cursor.number()?, low: cursor.number()? };
+            if lane.queued == 0 {
                 return Err(RecordError::Field("lane"));
             }
-            if summary.lanes.last().is_some_and(|last| last.priority >= priority) {
+            if summary.lanes.last().is_some_and(|last| last.priority >= lane.priority) {
                 return Err(RecordError::Field("priority"));
             }
-            summary.lanes.push(Lane { priority, queued, low });
+            summary.lanes.push(lane);
         }
-        summary.adds_up().then_some(summary).ok_or(RecordError::Field("count"))
-    }
-
-    fn adds_up(&self) -> bool {
-        let parts = [self.done, self.refused, self.failed];
-        let counts = self.lanes.iter().map(|lane| lane.queued);
-        let sum = parts.into_iter().chain(counts).try_fold(0_u64, u64::checked_add);
-        sum == Some(self.admitted)
+        let parts = [done, refused, failed].into_iter().chain(summary.lanes.iter().map(|lane| lane.queued));
+        summary.admitted = parts.into_iter().try_fold(0, u64::checked_add).ok_or(RecordError::Field("count"))?;
+        let is_low = summary.lanes.iter().all(|lane| lane.low < summary.admitted);
+        if is_low { Ok(summary) } else { Err(RecordError::Field("lane")) }
     }
 
     /// Counts one record that stands at `sequence`, behind all of its priority that were counted before.

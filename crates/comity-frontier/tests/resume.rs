@@ -286,10 +286,14 @@ async fn no_origin_is_read_from_the_head_again() {
 }
 
 #[test]
-fn counts_that_do_not_add_up_are_refused() {
+fn counts_that_cannot_be_are_refused() {
     let mut summary = Summary::default();
     summary.admit(1);
-    let mut bytes = summary.encode();
-    bytes[8] = 2;
-    assert!(Summary::decode(&bytes).is_err());
+    let good = summary.encode();
+    assert_eq!(good, [2, 0, 0, 0, 1, 1, 1, 0], "version, done, refused, failed, lanes; priority, queued, low");
+    for (at, byte) in [(0, 1), (4, 2), (6, 0), (7, 1)] {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        assert!(Summary::decode(&bytes).is_err(), "byte {at} = {byte}");
+    }
 }

@@ -22,7 +22,12 @@ pub(crate) struct Spent {
 impl Process {
     pub(crate) fn now() -> Self {
         let cpu = cpu();
-        Self { started: Instant::now(), cpu, resident: status("VmRSS:"), written: field("/proc/self/io", "write_bytes:") }
+        Self {
+            started: Instant::now(),
+            cpu,
+            resident: status("VmRSS:"),
+            written: field("/proc/self/io", "write_bytes:"),
+        }
     }
 
     pub(crate) fn since(self) -> Spent {

@@ -42,7 +42,7 @@ struct Reading {
 /// Rows read at once.
 const PAGE: usize = 64;
 /// Origins of earlier runs are due in the order of tickets below this one; everybody else draws higher ones.
-pub(super) const EARLIER_TICKETS: u64 = 1 << 62;
+pub(super) const EARLIER_TICKETS: u64 = 1 << 40;
 
 impl Roster {
     pub(super) fn new(run: u64, ready: Ready, last_commit: u64) -> Self {
