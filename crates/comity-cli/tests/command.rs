@@ -45,7 +45,7 @@ fn bad_input_is_refused_with_a_hint_and_exit_2() {
         (&["crawl", "http://a.test/", "--delay", "5"], "5", ""),
         (&["crawl", "http://a.test/", "--dealy", "5s"], "--dealy", "--delay"),
         (&["crawl", "http://a.test/", "--config", "/no/such/file"], "/no/such/file", ""),
-        (&["crawl", "http://a.test/", "--store", "disc"], "disc", "memory"),
+        (&["crawl", "http://a.test/", "--store", "disc"], "disc", "disk"),
         (&["crawl", "http://a.test/", "--proxy", "127.0.0.1:3128"], "proxy", "socks5h://"),
         (&["crawl", "http://a.test/", "--proxy", "http://u:p@127.0.0.1:3128"], "credentials", "credentials_file"),
         (&["crawl", "http://a.test/", "--proxy", "http://127.0.0.1:1", "--proxy-country", "DE"], "country", "directly"),

@@ -235,14 +235,11 @@ async fn a_disk_without_room_refuses_by_name_and_loses_nothing() {
     assert_eq!(urls(&leased), ["http://a.test/1"], "with room again it goes on");
 }
 
-#[tokio::test]
-async fn the_key_of_the_fingerprints_stays_with_the_store() {
+#[test]
+fn the_key_of_the_fingerprints_stays_with_the_store() {
     let dir = tempfile::tempdir().unwrap();
-    let frontier = open(dir.path());
-    assert_eq!(frontier.fingerprint_key([1; 16]).await.unwrap(), [1; 16]);
-    drop(frontier);
-    let frontier = open(dir.path());
-    assert_eq!(frontier.fingerprint_key([2; 16]).await.unwrap(), [1; 16]);
+    assert_eq!(open(dir.path()).fingerprint_key([1; 16]).unwrap(), [1; 16]);
+    assert_eq!(open(dir.path()).fingerprint_key([2; 16]).unwrap(), [1; 16]);
 }
 
 /// Dropped at any point, a call is done as a whole or not at all: what was handed to the thread is done.

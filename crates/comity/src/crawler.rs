@@ -3,16 +3,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
-use comity_frontier::{Frontier, Local, SchedulerConfig};
 use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, TrapLimits};
 use tokio::sync::{Notify, watch};
 
 use crate::config::{ConfigFile, CrawlConfig, Span, expiring};
+use crate::directory::ScopeSeeds;
 use crate::engine::{Engine, Handlers, Shared, Tally};
 use crate::keep::Keeper;
-use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive, directory};
+use crate::open::{self, Work};
+use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive};
 
 /// A crawl that is ready to run.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub struct Crawler {
 pub struct CrawlerBuilder {
     file: ConfigFile,
     dir: Option<PathBuf>,
+    accept_config: bool,
     handlers: Handlers,
     parts: Parts,
 }
@@ -120,9 +122,17 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Keeps records, WARC files and evidence in this directory; without it nothing is kept.
+    /// Keeps queue, records, WARC files and evidence in this directory; without it nothing is kept. A crawl that is in it
+    /// goes on.
     pub fn dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Goes on with a crawl although its configuration means something else now: another agent, purpose, scope, dialect or
+    /// override. Without it, such a crawl is refused. Other settings may change from run to run.
+    pub const fn accept_config(mut self, accept: bool) -> Self {
+        self.accept_config = accept;
         self
     }
 
@@ -163,12 +173,13 @@ impl CrawlerBuilder {
     /// # Errors
     /// A setting that cannot be used, or a directory that holds something else already.
     pub fn build(self) -> Result<Crawler, Error> {
-        let Self { file, dir, handlers, parts } = self;
+        let Self { file, dir, accept_config, handlers, parts } = self;
         let mut config = CrawlConfig::resolve(file)?;
         if let Some(random) = &parts.random {
             // One seed is one run, nonces included.
             config.fetch.signer = config.fetch.signer.map(|signer| signer.with_nonces(random.clone()));
         }
+        let work = if parts.clock.is_some() { Work::Inline } else { Work::OnThread };
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = config.notes.clone();
         notes.extend(expiring(&config.overrides, clock.wall())?);
@@ -177,13 +188,24 @@ impl CrawlerBuilder {
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
-        let dir = dir.as_deref().map(directory::claim).transpose()?;
+        if let Some(dir) = &dir {
+            notes.extend(open::directory(dir, &config, accept_config)?);
+        }
         let state = archive::open_state(dir.as_deref(), &config, &clock)?;
-        let opened = dir.map(|dir| archive::open(&dir, &config, &clock, state.clone())).transpose()?;
+        let (frontier, key) = open::queue(dir.as_deref(), &config, &clock, key, work)?;
+        let opened = dir.as_deref().map(|dir| archive::open(dir, &config, &clock, state.clone())).transpose()?;
+        let mut scope = config.scope.clone();
+        let scope_seeds = match dir.as_deref().map(ScopeSeeds::open).transpose()? {
+            Some((list, seeds)) => {
+                seeds.iter().for_each(|seed| scope.add_seed(seed));
+                Some(Mutex::new(list))
+            }
+            None => None,
+        };
         let keeper = Keeper::new(opened, clock.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
         let shared = Shared {
-            frontier: frontier(&config),
+            frontier,
             hasher: KeyHasher::new(key),
             keeper,
             gate,
@@ -194,7 +216,8 @@ impl CrawlerBuilder {
             traps: TrapLimits::default(),
             types: Arc::new(config.types.clone()),
             per_origin: config.politeness.per_origin,
-            scope: Mutex::new(config.scope),
+            scope: Mutex::new(scope),
+            scope_seeds,
             tally: Mutex::new(Tally::of(&config.overrides)),
             handlers,
             poke: Notify::new(),
@@ -224,9 +247,4 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
         recorder: Arc::new(keeper.clone()),
         ..GateConfig::new(config.identity.clone())
     }
-}
-
-fn frontier(config: &CrawlConfig) -> Arc<dyn Frontier> {
-    let settings = SchedulerConfig { per_origin: config.politeness.per_origin, ..SchedulerConfig::default() };
-    Arc::new(Local::in_memory(settings))
 }

@@ -64,12 +64,14 @@ impl<S: Store + 'static> Local<S> {
     }
 
     /// The key of the seen-set's fingerprints: that of the store, or `fresh` for a store that has none, where it is then
-    /// kept. Offers made under another key would be new once more.
+    /// kept. Offers made under another key would be new once more. To be asked before anything else: it waits for the store.
     ///
     /// # Errors
     /// When the store cannot be read or written, or holds fingerprints and no key.
-    pub async fn fingerprint_key(&self, fresh: [u8; 16]) -> Result<[u8; 16], FrontierError> {
-        self.work(move |inner| inner.fingerprint_key(fresh)).await
+    pub fn fingerprint_key(&mut self, fresh: [u8; 16]) -> Result<[u8; 16], FrontierError> {
+        // Nobody else has it: no call is under way.
+        let inner = Arc::get_mut(&mut self.inner).ok_or(FrontierError::Poisoned)?;
+        attempt(inner.get_mut(), |inner| inner.fingerprint_key(fresh))
     }
 
     /// Ends the frontier and gives the store back; every leased URL is still queued in it.

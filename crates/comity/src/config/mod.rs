@@ -2,6 +2,7 @@
 //! into [`GateSettings`] for whoever needs the gate alone.
 
 mod agent;
+mod diff;
 mod error;
 mod exceptions;
 mod file;
@@ -10,6 +11,7 @@ mod proxies;
 mod resolve;
 mod units;
 
+pub(crate) use diff::{accept, changes};
 pub use error::ConfigError;
 pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};
@@ -19,5 +21,5 @@ pub use file::{
 };
 pub use gate::GateSettings;
 pub use proxies::ProxySection;
-pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, Revisit, WarcSettings};
+pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, QueueStore, Revisit, WarcSettings};
 pub use units::{ByteSize, Span};

@@ -35,10 +35,6 @@ impl Shared {
         if trip.hops >= MOST_REDIRECTS {
             return Err(Reason::UrlRedirects);
         }
-        if trip.seed {
-            // Scope is that of the seeds after their own redirects (design §7).
-            self.scope().add_seed(&target);
-        }
         self.admits_link(&target, trip.depth, false)?;
         Ok(Offer {
             key: self.hasher.key(&target),

@@ -5,12 +5,13 @@ use comity_fetch::{Fetcher, MediaTypes};
 use comity_frontier::Frontier;
 use comity_gate::Gate;
 use comity_policy::{Clock, Identity};
-use comity_url::{KeyHasher, Scope, TrapLimits};
+use comity_url::{CrawlUrl, KeyHasher, Scope, TrapLimits};
 use tokio::sync::Notify;
 
 use crate::config::CrawlLimits;
+use crate::directory::ScopeSeeds;
 use crate::keep::Keeper;
-use crate::{Page, Tally, UrlOutcome};
+use crate::{Error, Page, Tally, UrlOutcome};
 
 /// What every visit of a crawl shares.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) hasher: KeyHasher,
     pub(crate) per_origin: u32,
     pub(crate) scope: Mutex<Scope>,
+    /// Where what widens the scope outlives the process.
+    pub(crate) scope_seeds: Option<Mutex<ScopeSeeds>>,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) handlers: Handlers,
     /// Wakes the loop when something became leasable outside its own doing.
@@ -50,6 +53,13 @@ pub(crate) struct Handlers {
 impl Shared {
     pub(crate) fn scope(&self) -> MutexGuard<'_, Scope> {
         self.scope.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The target of a seed's redirect belongs to the scope (design §7), in this run and in those that go on with it.
+    pub(crate) fn widen_scope(&self, target: &CrawlUrl) -> Result<(), Error> {
+        self.scope().add_seed(target);
+        let Some(seeds) = &self.scope_seeds else { return Ok(()) };
+        seeds.lock().unwrap_or_else(PoisonError::into_inner).add(target)
     }
 
     pub(crate) fn tally(&self) -> MutexGuard<'_, Tally> {

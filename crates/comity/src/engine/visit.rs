@@ -73,6 +73,9 @@ impl Shared {
         }
         let extracted = sink.reader.take().map(comity_extract::PageReader::finish);
         let (follow, decision) = self.after_page(&capture, extracted.as_ref(), decision);
+        if let (Next::Redirect(target), true) = (&next, trip.seed) {
+            self.widen_scope(target)?;
+        }
         let offers = self.read(trip, &next, extracted.as_ref(), follow);
         self.tally().summary.bytes += capture.body.len();
         self.tell_handler(trip, &capture, &decision, extracted.as_ref(), &next);
@@ -200,7 +203,12 @@ impl Shared {
 
     /// Settles a lease; a URL that leaves the queue with that is told to whoever wants to know.
     pub(super) async fn settle(&self, settlement: Settlement, outcome: Option<UrlOutcome<'_>>) -> Result<(), Error> {
-        for settled in self.frontier.settle(vec![settlement], self.clock.now()).await? {
+        let settled = self.frontier.settle(vec![settlement], self.clock.now()).await?;
+        if self.keeper.has_synced() {
+            // Archive first: no page is safe out of the queue whose record is not safe (invariant 9).
+            self.frontier.sync().await?;
+        }
+        for settled in settled {
             let Applied::Applied { links } = settled else { continue };
             if let (Some(handler), Some(outcome)) = (&self.handlers.on_outcome, outcome) {
                 handler(outcome);
