@@ -1,6 +1,9 @@
 //! The command as people meet it: bad input gets one clear error with a hint, and nothing is written over.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[path = "command/resume.rs"]
+mod resume;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
