@@ -1,11 +1,15 @@
 use std::collections::VecDeque;
 
+use smallvec::SmallVec;
+
 use crate::QueuedUrl;
 use crate::rest::Waits;
 
 /// The waiting URLs of one origin by priority: a few of each held ready, the others in the store behind a cursor.
+///
+/// The first stands in the origin's record itself: most have one, and a turn should not fetch it from elsewhere in memory.
 #[derive(Debug, Default)]
-pub(super) struct Classes(Vec<Class>);
+pub(super) struct Classes(SmallVec<[Class; 1]>);
 
 /// One priority of one origin. Dropped when nothing of it waits.
 #[derive(Debug)]
@@ -70,6 +74,11 @@ impl Classes {
         }
     }
 
+    /// The URL held ready that comes first.
+    pub(super) fn peek(&self) -> Option<&QueuedUrl> {
+        self.0.first()?.ready.front().map(|entry| &entry.queued)
+    }
+
     /// The most urgent priority with something waiting.
     pub(super) fn first(&mut self) -> Option<&mut Class> {
         self.0.first_mut()
@@ -98,7 +107,9 @@ impl Classes {
         let class = self.0.first_mut().filter(|class| class.is_first_ready())?;
         let entry = class.ready.pop_front()?;
         let priority = class.priority;
-        self.drop_empty(priority);
+        if class.is_empty() {
+            self.0.remove(0);
+        }
         Some((priority, entry))
     }
 
@@ -144,6 +155,13 @@ impl Classes {
     }
 
     fn drop_empty(&mut self, priority: u8) {
-        self.0.retain(|class| class.priority != priority || class.beyond > 0 || !class.ready.is_empty());
+        self.0.retain(|class| class.priority != priority || !class.is_empty());
+    }
+}
+
+impl Class {
+    /// Nothing of it waits.
+    fn is_empty(&self) -> bool {
+        self.beyond == 0 && self.ready.is_empty()
     }
 }

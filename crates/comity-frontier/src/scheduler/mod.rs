@@ -1,10 +1,12 @@
 mod classes;
+mod deadlines;
 mod due;
 mod leases;
 mod origin;
 mod settle;
 mod sleep;
 mod step;
+mod warm;
 
 use std::collections::HashMap;
 
@@ -50,6 +52,8 @@ pub struct Scheduler {
     /// Sleeping origins that only an event can make due.
     stuck_asleep: u64,
     since_start: SinceStart,
+    /// Looks for a URL until records are read ahead again.
+    warm: u8,
 }
 
 /// Counts since the start.
@@ -79,6 +83,7 @@ impl Scheduler {
             unstored: 0,
             stuck_asleep: 0,
             since_start: SinceStart::default(),
+            warm: 0,
         }
     }
 

@@ -110,6 +110,7 @@ impl Scheduler {
             return Step::Recall;
         }
         let Some((_, _, index)) = first else { return Step::Idle };
+        self.warm(now);
         if let Some(state) = self.origins.get_mut(index as usize)
             && state.deferred.first().is_none_or(|retry| retry.0 > now)
             && let Some((priority, entry)) = state.classes.pop()
