@@ -25,6 +25,9 @@ pub(crate) struct Crowd {
     answer: Duration,
     /// Leases by when they are answered.
     running: VecDeque<(Instant, LeaseId, u32, Duration)>,
+    /// Of the step under way; kept for their room.
+    granted: Vec<Lease>,
+    settled: Vec<u32>,
     life: RobotsLife,
     any: CrawlUrl,
     bytes_per_origin: u64,
@@ -68,7 +71,8 @@ impl Crowd {
         let any = CrawlUrl::parse("http://any.example/").unwrap();
         let answer = Duration::from_millis(answer_millis);
         let running = VecDeque::new();
-        Self { scheduler, sites, now: Instant::START, answer, running, life: life(&any), any, bytes_per_origin }
+        let (granted, settled, life) = (Vec::new(), Vec::new(), life(&any));
+        Self { scheduler, sites, now: Instant::START, answer, running, granted, settled, life, any, bytes_per_origin }
     }
 
     pub(crate) const fn bytes_per_origin(&self) -> u64 {
@@ -90,8 +94,7 @@ impl Crowd {
 
     /// Everything of one step: the turns in one measured stretch, then the new URLs in another.
     fn step(&mut self, round: &mut Round, allowances: &mut Vec<Allowance>) {
-        let mut granted: Vec<Lease> = Vec::new();
-        let mut settled: Vec<u32> = Vec::new();
+        let (mut granted, mut settled) = (std::mem::take(&mut self.granted), std::mem::take(&mut self.settled));
         loop {
             allowances.extend((allowances.len()..256).map(|_| self.allow()));
             let (start, rows) = (cpu_time(), granted.len());
@@ -114,12 +117,14 @@ impl Crowd {
             site.told = self.now.after(self.answer + site.delay);
         }
         let start = cpu_time();
-        for number in &settled {
-            let site = &mut self.sites[*number as usize];
+        for number in settled.drain(..) {
+            let site = &mut self.sites[number as usize];
             self.scheduler.append(site.url.url.origin(), 1, site.sequence);
             site.sequence += 1;
         }
         round.appending += cpu_time() - start;
+        granted.clear();
+        (self.granted, self.settled) = (granted, settled);
     }
 
     /// Leases while something is due and allowances last; true when nothing is due any more.
