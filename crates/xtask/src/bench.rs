@@ -12,8 +12,11 @@ pub(crate) fn command(words: &[&str]) -> Result<(), String> {
         ["robots"] => robots("9"),
         ["robots", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => robots(rounds),
         ["frontier", rest @ ..] => frontier(rest),
+        ["scheduler"] => scheduler("7"),
+        ["scheduler", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => scheduler(rounds),
         _ => Err(format!(
-            "unknown bench {:?}; known are extract [rounds], robots [rounds], frontier [store] [millions]",
+            "unknown bench {:?}; known are extract [rounds], robots [rounds], frontier [store] [millions], \
+             scheduler [rounds]",
             words.join(" ")
         )),
     }
@@ -30,6 +33,13 @@ fn frontier(words: &[&str]) -> Result<(), String> {
     let mut run = step::cargo();
     run.args(["bench", "--locked", "-p", "comity-frontier", "--bench", "frontier", "--"]).args(words);
     step::run("frontiers at size", &mut run)
+}
+
+/// `cargo xtask bench scheduler`: a million origins in memory; takes 2 GB and some minutes.
+fn scheduler(rounds: &str) -> Result<(), String> {
+    let mut bench = step::cargo();
+    bench.args(["bench", "--locked", "-p", "comity-frontier", "--bench", "scheduler", "--", rounds]);
+    step::run("the scheduler at a million origins", &mut bench)
 }
 
 fn robots(rounds: &str) -> Result<(), String> {

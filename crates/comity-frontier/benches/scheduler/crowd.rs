@@ -136,6 +136,7 @@ impl Crowd {
                     allowances.push(allowance);
                     return true;
                 }
+                Step::Recall => panic!("all origins are in memory"),
                 Step::Fill(fill) => {
                     allowances.push(allowance);
                     let start = WallClock::now();
