@@ -101,7 +101,8 @@ async fn serve(frontier: &dyn Frontier, end: Instant) -> Served {
         let leased = frontier.lease(64, &judge, now).await.unwrap();
         judge.told().asked.clear();
         for lease in leased.leases {
-            match lease.url.origin().host().strip_prefix('h').and_then(|host| host.strip_suffix(".test")?.parse().ok()) {
+            match lease.url.origin().host().strip_prefix('h').and_then(|host| host.strip_suffix(".test")?.parse().ok())
+            {
                 Some(number) => served.small.push((now.as_micros(), number)),
                 None => served.giant.push(now.as_micros()),
             }

@@ -58,7 +58,8 @@ impl Crowd {
         let sites: Vec<Site> = (0..origins).map(Site::new).collect();
         let before = resident_bytes();
         // Room to hold some URLs of each ready, as the default has for a tenth as many origins.
-        let config = SchedulerConfig { origins: u64::MAX, queued: u64::MAX, resident: 4_000_000, ..SchedulerConfig::default() };
+        let config =
+            SchedulerConfig { origins: u64::MAX, queued: u64::MAX, resident: 4_000_000, ..SchedulerConfig::default() };
         let mut scheduler = Scheduler::new(config);
         for site in &sites {
             let turn = Turn { ready: Ready { at: site.told, clock: Reason::RateOrigin }, overlap: Overlap::AfterHead };
@@ -191,7 +192,11 @@ impl Site {
 
     /// Turns that fit in up to and with `end`.
     fn slots(&self, end: Instant, answer: Duration) -> u64 {
-        if self.told > end { 0 } else { 1 + (end.since(self.told).as_micros() / (self.delay + answer).as_micros()) as u64 }
+        if self.told > end {
+            0
+        } else {
+            1 + (end.since(self.told).as_micros() / (self.delay + answer).as_micros()) as u64
+        }
     }
 }
 

@@ -151,7 +151,8 @@ impl Due {
     /// The invariants of the type; costs a look at the words of the ring's bits.
     fn holds(&self) -> bool {
         let later = self.later.first();
-        let ticks = [self.front.first(), self.front.last()].map(|key| key.is_none_or(|key| tick_of(key.0) == self.tick));
+        let ticks =
+            [self.front.first(), self.front.last()].map(|key| key.is_none_or(|key| tick_of(key.0) == self.tick));
         ticks == [true; 2] && later.is_none_or(|later| !self.front.is_empty() && later > self.tick)
     }
 

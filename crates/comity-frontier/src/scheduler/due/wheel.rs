@@ -66,7 +66,8 @@ impl Wheel {
     pub(super) fn from(&self, tick: u64) -> impl Iterator<Item = (u64, &Bucket)> {
         let ticks = std::iter::successors(self.first_from(tick), |tick| self.first_from(tick.checked_add(1)?));
         ticks.filter_map(|tick| {
-            let bucket = if self.is_inside(tick) { self.ring.get(index(tick % SLOTS)) } else { self.outside.get(&tick) };
+            let bucket =
+                if self.is_inside(tick) { self.ring.get(index(tick % SLOTS)) } else { self.outside.get(&tick) };
             bucket.map(|bucket| (tick, bucket))
         })
     }
