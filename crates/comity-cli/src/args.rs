@@ -78,7 +78,7 @@ pub(crate) struct CrawlArgs {
     /// A configuration file; flags win over it.
     #[arg(long)]
     pub(crate) config: Option<PathBuf>,
-    /// Where the crawl is written; default: a new folder named after the time.
+    /// Where the crawl is written, and goes on when one is there; default: a new folder named after the time.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
     /// Seeds from a file, one a line, or - for standard input.
@@ -126,9 +126,12 @@ pub(crate) struct CrawlArgs {
     /// Only the configured proxies of this country, two letters.
     #[arg(long, value_name = "COUNTRY")]
     pub(crate) proxy_country: Option<String>,
-    /// Where the queue is kept: memory.
+    /// Where the queue is kept: disk or memory.
     #[arg(long)]
     pub(crate) store: Option<String>,
+    /// Go on with the crawl in --dir although its configuration means something else now.
+    #[arg(long)]
+    pub(crate) accept_config: bool,
     /// Write records only, no WARC files.
     #[arg(long)]
     pub(crate) no_warc: bool,

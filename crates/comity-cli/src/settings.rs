@@ -52,7 +52,9 @@ pub(crate) fn optout_files() -> Result<Vec<PathBuf>, Failure> {
 pub(crate) fn of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
-    if let Some(file) = &args.config {
+    // A crawl that is there goes on as it began, unless another file is given.
+    let began = args.dir.as_ref().map(|dir| dir.join("crawl.toml")).filter(|file| file.is_file());
+    if let Some(file) = args.config.as_ref().or(began.as_ref()) {
         settings.overlay(ConfigFile::read(file)?);
     }
     settings.overlay(flags(args)?);

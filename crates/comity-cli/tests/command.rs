@@ -1,6 +1,9 @@
 //! The command as people meet it: bad input gets one clear error with a hint, and nothing is written over.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[path = "command/resume.rs"]
+mod resume;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -45,7 +48,7 @@ fn bad_input_is_refused_with_a_hint_and_exit_2() {
         (&["crawl", "http://a.test/", "--delay", "5"], "5", ""),
         (&["crawl", "http://a.test/", "--dealy", "5s"], "--dealy", "--delay"),
         (&["crawl", "http://a.test/", "--config", "/no/such/file"], "/no/such/file", ""),
-        (&["crawl", "http://a.test/", "--store", "disc"], "disc", "memory"),
+        (&["crawl", "http://a.test/", "--store", "disc"], "disc", "disk"),
         (&["crawl", "http://a.test/", "--proxy", "127.0.0.1:3128"], "proxy", "socks5h://"),
         (&["crawl", "http://a.test/", "--proxy", "http://u:p@127.0.0.1:3128"], "credentials", "credentials_file"),
         (&["crawl", "http://a.test/", "--proxy", "http://127.0.0.1:1", "--proxy-country", "DE"], "country", "directly"),

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use crate::SeenBits;
+
 /// The bounds of a frontier. Every one has a named outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulerConfig {
@@ -19,6 +21,11 @@ pub struct SchedulerConfig {
     pub queued: u64,
     /// Origins known in all; a URL of one more is `url.budget.queue`. Default 1 million (about 300 MB).
     pub origins: u64,
+    /// Origins in memory; beyond it those that are due last sleep in the store. Those with leases out come on top.
+    /// Default 16,384.
+    pub resident_origins: u32,
+    /// How much of each fingerprint the seen-set keeps in memory. Default 64 bits.
+    pub seen: SeenBits,
     /// URL records held ready per origin and priority. Default 64.
     pub resident_per_origin: u32,
     /// URL records held ready in all; near it origins are served record by record. Default 262,144.
@@ -41,6 +48,8 @@ impl Default for SchedulerConfig {
             pages_per_origin: 100_000,
             queued: 10_000_000,
             origins: 1_000_000,
+            resident_origins: 16_384,
+            seen: SeenBits::Half,
             resident_per_origin: 64,
             resident: 262_144,
             deferred_per_origin: 256,

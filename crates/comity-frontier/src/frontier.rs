@@ -97,6 +97,12 @@ pub trait Frontier: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the frontier cannot be reached.
     fn stats<'a>(&'a self, now: Instant) -> BoxFuture<'a, Result<Stats, FrontierError>>;
+
+    /// Makes everything answered so far safe against a power cut; against the death of the process it is so already.
+    ///
+    /// # Errors
+    /// When the store fails. Then nothing is known to be safe that was not before.
+    fn sync<'a>(&'a self) -> BoxFuture<'a, Result<(), FrontierError>>;
 }
 
 /// Why a frontier could not do what it was asked.

@@ -56,11 +56,13 @@
 //! | `offer`, `lease`, `settlement`, `stats` | the values that go in and out |
 //! | `config` | [`SchedulerConfig`]: every bound |
 //! | `scheduler` | [`Scheduler`]: due origins, leases, the URLs held ready |
-//! | `local` | [`Local`]: the scheduler over a store |
-//! | `store`, `memory` | [`Store`], the key-value contract; [`MemoryStore`] |
-//! | `key`, `queued`, `summary` | the stored forms, versioned |
+//! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
+//! | `store`, `memory`, `disk` | [`Store`], the key-value contract; [`MemoryStore`], [`DiskStore`] |
+//! | `seen` | the seen-set: fingerprints in memory |
+//! | `key`, `queued`, `summary`, `rest`, `totals` | the stored forms, versioned |
 
 mod config;
+mod disk;
 mod frontier;
 mod key;
 mod lease;
@@ -68,13 +70,17 @@ mod local;
 mod memory;
 mod offer;
 mod queued;
+mod rest;
 mod scheduler;
+mod seen;
 mod settlement;
 mod stats;
 mod store;
 mod summary;
+mod totals;
 
 pub use config::SchedulerConfig;
+pub use disk::{DiskSettings, DiskStore};
 pub use frontier::{BoxFuture, Frontier, FrontierError};
 pub use lease::{Lease, LeaseId, Leased, RefusedLease, Renewal, Renewed};
 pub use local::Local;
@@ -82,7 +88,8 @@ pub use memory::MemoryStore;
 pub use offer::{Offer, Offered};
 pub use queued::{QueuedUrl, RecordError};
 pub use scheduler::{Candidate, Expired, Fill, LeasedUrl, Scheduler, Step, StoredUrl};
+pub use seen::SeenBits;
 pub use settlement::{Settled, Settlement, TurnNews};
 pub use stats::{Stats, Waiting, Why};
 pub use store::{Keyspace, Row, Store, StoreError, WriteBatch};
-pub use summary::{Ending, Summary};
+pub use summary::{Ending, Lane, Summary};

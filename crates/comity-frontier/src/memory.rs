@@ -8,6 +8,7 @@ pub struct MemoryStore {
     queue: Table,
     seen: Table,
     origin: Table,
+    due: Table,
     meta: Table,
 }
 
@@ -37,6 +38,7 @@ impl MemoryStore {
             Keyspace::Queue => &self.queue,
             Keyspace::Seen => &self.seen,
             Keyspace::Origin => &self.origin,
+            Keyspace::Due => &self.due,
             Keyspace::Meta => &self.meta,
         }
     }
@@ -46,6 +48,7 @@ impl MemoryStore {
             Keyspace::Queue => &mut self.queue,
             Keyspace::Seen => &mut self.seen,
             Keyspace::Origin => &mut self.origin,
+            Keyspace::Due => &mut self.due,
             Keyspace::Meta => &mut self.meta,
         }
     }
@@ -59,6 +62,10 @@ impl Store for MemoryStore {
         for (space, key, value) in batch.inserts {
             self.table_mut(space).insert(key.into(), value.into());
         }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 

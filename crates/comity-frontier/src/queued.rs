@@ -133,7 +133,58 @@ impl<'a> Cursor<'a> {
         Ok(*head)
     }
 
+    /// Reads what [`put_number`] wrote; a longer spelling of the same number is an error.
+    pub(crate) fn number(&mut self) -> Result<u64, RecordError> {
+        let mut number = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            let is_last = byte < 0x80;
+            if (shift == 63 && bits > 1) || (is_last && bits == 0 && shift > 0) {
+                return Err(RecordError::Field("number"));
+            }
+            number |= bits << shift;
+            if is_last {
+                return Ok(number);
+            }
+        }
+        Err(RecordError::Field("number"))
+    }
+
     pub(crate) fn byte(&mut self) -> Result<u8, RecordError> {
         self.array::<1>().map(|[byte]| byte)
+    }
+}
+
+/// Writes a number, seven bits a byte, the lowest first; all but the last with their highest bit set. Most are small.
+pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        let [low, ..] = number.to_le_bytes();
+        out.push(low | 0x80);
+        number >>= 7;
+    }
+    let [low, ..] = number.to_le_bytes();
+    out.push(low);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back_and_have_one_spelling() {
+        let edges = (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1]).chain([u64::MAX]);
+        for number in edges {
+            let mut out = Vec::new();
+            put_number(&mut out, number);
+            assert_eq!(Cursor(&out).number(), Ok(number));
+            assert!(Cursor(&out[..out.len() - 1]).number().is_err());
+            if let Some(last) = out.last_mut() {
+                *last |= 0x80;
+            }
+            out.push(0);
+            assert!(Cursor(&out).number().is_err(), "{number}: one spelling each");
+        }
+        assert!(Cursor(&[0xff; 12]).number().is_err());
     }
 }

@@ -14,6 +14,12 @@ pub trait Store: Send + fmt::Debug {
     /// Then nothing of the batch was written.
     fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError>;
 
+    /// Makes everything committed so far safe against a power cut. Nothing to do for a store in memory.
+    ///
+    /// # Errors
+    /// When the disk says that it could not.
+    fn sync(&mut self) -> Result<(), StoreError>;
+
     /// The value of a key.
     ///
     /// # Errors
@@ -36,17 +42,20 @@ pub type Row = (Vec<u8>, Vec<u8>);
 pub enum Keyspace {
     /// `origin ‖ 0 ‖ priority ‖ sequence` → a queued URL.
     Queue,
-    /// Fingerprint → state, one byte: queued, done, refused, failed.
+    /// Number of the commit → the fingerprints it marked seen, 16 bytes each. Only appended to, and read as a whole when
+    /// a frontier is opened.
     Seen,
-    /// Origin → its counts.
+    /// Origin → its counts, and what a sleeping origin takes along.
     Origin,
-    /// Name → setting: the versions of the formats.
+    /// `run ‖ instant ‖ ticket` → an origin with queued URLs: in which order those that are not in memory come due.
+    Due,
+    /// Name → setting: the versions of the formats, the number of the run, the sums over all origins.
     Meta,
 }
 
 impl Keyspace {
     /// Every keyspace.
-    pub const ALL: [Self; 4] = [Self::Queue, Self::Seen, Self::Origin, Self::Meta];
+    pub const ALL: [Self; 5] = [Self::Queue, Self::Seen, Self::Origin, Self::Due, Self::Meta];
 }
 
 /// Changes that are made together or not at all. A key is deleted or inserted at most once.
@@ -80,8 +89,10 @@ impl WriteBatch {
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum StoreError {
-    /// No space is left.
+    /// No space is left, or less than is kept in reserve.
     Full(String),
+    /// Another process holds it.
+    Held(String),
     /// Reading or writing failed.
     Io(std::io::Error),
     /// What stands there is not what was written, or of a later version.
@@ -93,7 +104,10 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full(place) => write!(f, "{place}: no space left"),
+            Self::Full(place) => {
+                write!(f, "{place}: no space left on the disk; make room and start again, nothing acknowledged is lost")
+            }
+            Self::Held(place) => write!(f, "{place} is in use by another process; one crawl at a time holds a store"),
             Self::Io(_) => f.write_str("reading or writing the frontier store failed"),
             Self::Format(what) => f.write_str(what),
             Self::Closed => f.write_str("the frontier store is closed"),

@@ -1,20 +1,32 @@
-use crate::queued::{Cursor, RecordError};
+use crate::queued::{Cursor, RecordError, put_number};
 
 /// The counts of one origin, stored in the same commit as what they count.
 ///
-/// `admitted = queued + done + refused + failed`, always. Stored form, version 1, numbers big-endian: version (1),
-/// admitted, done, refused, failed (8 each), then for each priority in use: priority (1), records queued (8).
+/// `admitted = queued + done + refused + failed`, always. Stored form, version 2: version (1), then as numbers of
+/// variable length done, refused, failed, how many lanes, and of each lane priority (1 byte), records queued and low;
+/// admitted is their sum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     admitted: u64,
     done: u64,
     refused: u64,
     failed: u64,
-    /// Priorities with queued records, in order.
-    classes: Vec<(u8, u64)>,
+    lanes: Vec<Lane>,
 }
 
-/// How a URL left the queue: its state in the seen-set.
+/// The queued records of one priority of an origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// The priority.
+    pub priority: u8,
+    /// How many there are.
+    pub queued: u64,
+    /// No queued record of the priority has a sequence below: where reading may begin after a restart, past the graves of
+    /// what has left.
+    pub low: u64,
+}
+
+/// How a URL left the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Fetched and recorded.
@@ -25,22 +37,7 @@ pub enum Ending {
     Failed,
 }
 
-/// The state byte of a URL that is still queued.
-pub(crate) const SEEN_QUEUED: u8 = b'q';
-
-const VERSION: u8 = 1;
-
-impl Ending {
-    /// The state byte in the seen-set; a queued URL has `q`.
-    #[must_use]
-    pub const fn state(self) -> u8 {
-        match self {
-            Self::Done => b'd',
-            Self::Refused => b'r',
-            Self::Failed => b'f',
-        }
-    }
-}
+const VERSION: u8 = 2;
 
 impl Summary {
     /// URLs ever taken; also the sequence number of the next one.
@@ -62,7 +59,7 @@ impl Summary {
     /// Records in the queue, leased ones among them.
     #[must_use]
     pub fn queued(&self) -> u64 {
-        self.classes.iter().map(|(_, count)| count).sum()
+        self.lanes.iter().map(|lane| lane.queued).sum()
     }
 
     /// Pages fetched or still to be fetched: what the page budget counts. Refused URLs are no load on the site.
@@ -71,27 +68,34 @@ impl Summary {
         self.admitted.saturating_sub(self.refused)
     }
 
-    /// Priorities with queued records and how many, in order.
+    /// Priorities with queued records, in order.
     #[must_use]
-    pub fn classes(&self) -> &[(u8, u64)] {
-        &self.classes
+    pub fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    /// Notes that no queued record of `priority` has a sequence below `low`.
+    pub(crate) fn rise(&mut self, priority: u8, low: u64) {
+        if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.priority == priority) {
+            lane.low = lane.low.max(low);
+        }
     }
 
     /// Takes one URL in and gives its sequence number.
     pub fn admit(&mut self, priority: u8) -> u64 {
         let sequence = self.admitted;
         self.admitted += 1;
-        self.add(priority, 1);
+        self.add(priority, sequence);
         sequence
     }
 
     /// Takes one URL out.
     pub fn end(&mut self, priority: u8, ending: Ending) {
-        let Ok(at) = self.classes.binary_search_by_key(&priority, |class| class.0) else { return };
-        if let Some((_, count)) = self.classes.get_mut(at) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                self.classes.remove(at);
+        let Ok(at) = self.lanes.binary_search_by_key(&priority, |lane| lane.priority) else { return };
+        if let Some(lane) = self.lanes.get_mut(at) {
+            lane.queued = lane.queued.saturating_sub(1);
+            if lane.queued == 0 {
+                self.lanes.remove(at);
             }
         }
         match ending {
@@ -107,7 +111,7 @@ impl Summary {
         let mut summary = Self::default();
         for (priority, sequence) in rows {
             summary.admitted = summary.admitted.max(sequence.saturating_add(1));
-            summary.add(priority, 1);
+            summary.add(priority, sequence);
         }
         summary.done = summary.admitted.saturating_sub(summary.queued());
         summary
@@ -116,57 +120,65 @@ impl Summary {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(33 + 9 * self.classes.len());
-        out.push(VERSION);
-        for number in [self.admitted, self.done, self.refused, self.failed] {
-            out.extend(number.to_be_bytes());
-        }
-        for (priority, count) in &self.classes {
-            out.push(*priority);
-            out.extend(count.to_be_bytes());
-        }
+        let mut out = Vec::with_capacity(16 + 4 * self.lanes.len());
+        self.encode_into(&mut out);
         out
     }
 
     /// Reads the stored form.
     ///
     /// # Errors
-    /// When it is of a later version, or its numbers do not add up.
+    /// When it is of another version, or its numbers do not add up.
     pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
         let mut cursor = Cursor(bytes);
+        let summary = Self::read(&mut cursor)?;
+        if cursor.0.is_empty() { Ok(summary) } else { Err(RecordError::Length) }
+    }
+
+    pub(crate) fn encode_into(&self, out: &mut Vec<u8>) {
+        out.push(VERSION);
+        for number in [self.done, self.refused, self.failed, self.lanes.len() as u64] {
+            put_number(out, number);
+        }
+        for lane in &self.lanes {
+            out.push(lane.priority);
+            put_number(out, lane.queued);
+            put_number(out, lane.low);
+        }
+    }
+
+    pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self, RecordError> {
         match cursor.byte()? {
             VERSION => {}
             other => return Err(RecordError::Version(other)),
         }
-        let mut number = || cursor.array().map(u64::from_be_bytes);
-        let mut summary =
-            Self { admitted: number()?, done: number()?, refused: number()?, failed: number()?, classes: Vec::new() };
-        while !cursor.0.is_empty() {
-            let priority = cursor.byte()?;
-            let count = u64::from_be_bytes(cursor.array()?);
-            if count == 0 || summary.classes.last().is_some_and(|last| last.0 >= priority) {
+        let [done, refused, failed] = [cursor.number()?, cursor.number()?, cursor.number()?];
+        let mut summary = Self { admitted: 0, done, refused, failed, lanes: Vec::new() };
+        for _ in 0..cursor.number()? {
+            let lane = Lane { priority: cursor.byte()?, queued: cursor.number()?, low: cursor.number()? };
+            if lane.queued == 0 {
+                return Err(RecordError::Field("lane"));
+            }
+            if summary.lanes.last().is_some_and(|last| last.priority >= lane.priority) {
                 return Err(RecordError::Field("priority"));
             }
-            summary.classes.push((priority, count));
+            summary.lanes.push(lane);
         }
-        summary.adds_up().then_some(summary).ok_or(RecordError::Field("count"))
+        let parts = [done, refused, failed].into_iter().chain(summary.lanes.iter().map(|lane| lane.queued));
+        summary.admitted = parts.into_iter().try_fold(0, u64::checked_add).ok_or(RecordError::Field("count"))?;
+        let is_low = summary.lanes.iter().all(|lane| lane.low < summary.admitted);
+        if is_low { Ok(summary) } else { Err(RecordError::Field("lane")) }
     }
 
-    fn adds_up(&self) -> bool {
-        let parts = [self.done, self.refused, self.failed];
-        let counts = self.classes.iter().map(|(_, count)| *count);
-        let sum = parts.into_iter().chain(counts).try_fold(0_u64, u64::checked_add);
-        sum == Some(self.admitted)
-    }
-
-    fn add(&mut self, priority: u8, count: u64) {
-        match self.classes.binary_search_by_key(&priority, |class| class.0) {
+    /// Counts one record that stands at `sequence`, behind all of its priority that were counted before.
+    fn add(&mut self, priority: u8, sequence: u64) {
+        match self.lanes.binary_search_by_key(&priority, |lane| lane.priority) {
             Ok(at) => {
-                if let Some(class) = self.classes.get_mut(at) {
-                    class.1 += count;
+                if let Some(lane) = self.lanes.get_mut(at) {
+                    lane.queued += 1;
                 }
             }
-            Err(at) => self.classes.insert(at, (priority, count)),
+            Err(at) => self.lanes.insert(at, Lane { priority, queued: 1, low: sequence }),
         }
     }
 }

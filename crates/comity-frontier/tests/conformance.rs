@@ -6,21 +6,45 @@
 mod common;
 
 use comity_frontier::{
-    Frontier, Leased, Local, MemoryStore, Offered, Renewal, Renewed, SchedulerConfig, Settled, Settlement, TurnNews,
-    Why,
+    DiskSettings, DiskStore, Frontier, Leased, Local, MemoryStore, Offered, Renewal, Renewed, SchedulerConfig, Settled,
+    Settlement, TurnNews, Why,
 };
 use comity_policy::{Hold, Instant, OriginPace, Overlap, Ready, Reason};
 
 use common::*;
 
-type Make = fn(SchedulerConfig) -> Box<dyn Frontier>;
+type Make = fn(SchedulerConfig) -> Made;
+
+/// A frontier, and the directory that goes when it has gone.
+struct Made(Box<dyn Frontier>, #[expect(dead_code, reason = "it is there to be dropped")] Option<tempfile::TempDir>);
+
+fn at_once() -> Ready {
+    Ready { at: Instant::START, clock: Reason::Ok }
+}
+
+fn on_disk(make: impl FnOnce(DiskStore) -> Box<dyn Frontier>) -> Made {
+    let dir = tempfile::tempdir().unwrap();
+    let frontier = make(DiskStore::open(&dir.path().join("store"), DiskSettings::default()).unwrap());
+    Made(frontier, Some(dir))
+}
 
 fn implementations() -> Vec<(&'static str, Make)> {
     vec![
-        ("memory, new", |config| Box::new(Local::in_memory(config))),
-        ("memory, opened", |config| {
-            let ready = Ready { at: Instant::START, clock: Reason::Ok };
-            Box::new(Local::open(MemoryStore::new(), config, ready).unwrap())
+        ("memory, new", |config| Made(Box::new(Local::in_memory(config)), None)),
+        ("memory, opened", |config| Made(Box::new(Local::open(MemoryStore::new(), config, at_once()).unwrap()), None)),
+        ("memory, one origin awake", |config| {
+            Made(Box::new(Local::in_memory(SchedulerConfig { resident_origins: 1, ..config })), None)
+        }),
+        ("memory, on a thread", |config| {
+            let config = SchedulerConfig { resident_origins: 2, ..config };
+            Made(Box::new(Local::open_on_thread(MemoryStore::new(), config, at_once()).unwrap()), None)
+        }),
+        ("disk, on a thread", |config| {
+            on_disk(|store| Box::new(Local::open_on_thread(store, config, at_once()).unwrap()))
+        }),
+        ("disk, one origin awake", |config| {
+            let config = SchedulerConfig { resident_origins: 1, ..config };
+            on_disk(|store| Box::new(Local::open(store, config, at_once()).unwrap()))
         }),
     ]
 }
@@ -33,7 +57,7 @@ macro_rules! cases {
             for (implementation, make) in implementations() {
                 println!("{implementation}");
                 let made = make($config);
-                let $frontier: &dyn Frontier = &*made;
+                let $frontier: &dyn Frontier = &*made.0;
                 let $judge = TestJudge::default();
                 $body
             }

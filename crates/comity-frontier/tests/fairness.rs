@@ -1,12 +1,12 @@
-//! Field report 13: a slow or numerous host holds nobody but itself.
+//! Field reports 13 and 33 to 35: a slow or numerous host holds nobody but itself, however much it has.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod common;
 
 use std::collections::BTreeMap;
 
-use comity_frontier::{Frontier, LeaseId, Local, SchedulerConfig};
-use comity_policy::Instant;
+use comity_frontier::{Frontier, LeaseId, Local, SchedulerConfig, TurnNews};
+use comity_policy::{Instant, Overlap, Ready, Reason, Turn};
 
 use common::*;
 
@@ -77,4 +77,77 @@ async fn many_hosts_share_few_workers_in_turn() {
     let ends: Vec<u64> = run.finished.values().map(|end| end.as_micros() / 1000).collect();
     assert_eq!(ends.len(), 200);
     assert!(ends.iter().all(|end| (2500..=3250).contains(end)), "{:?} to {:?}", ends.iter().min(), ends.iter().max());
+}
+
+/// The giant and the many: who was leased when, in microseconds.
+#[derive(Default)]
+struct Served {
+    giant: Vec<u64>,
+    small: Vec<(u64, usize)>,
+}
+
+const ANSWER: u64 = 50;
+const DELAY: u64 = 1000;
+
+/// Serves everything up to `end`, as many at once as are due.
+async fn serve(frontier: &dyn Frontier, end: Instant) -> Served {
+    let judge = TestJudge::default();
+    let (mut now, mut served) = (at(0), Served::default());
+    let mut running: std::collections::VecDeque<(Instant, LeaseId)> = std::collections::VecDeque::new();
+    while now <= end {
+        while let Some((_, lease)) = running.pop_front_if(|fetch| fetch.0 <= now) {
+            settle(frontier, done(lease, turn(now.as_micros() / 1000 + DELAY)), now).await;
+        }
+        let leased = frontier.lease(64, &judge, now).await.unwrap();
+        judge.told().asked.clear();
+        for lease in leased.leases {
+            match lease.url.origin().host().strip_prefix('h').and_then(|host| host.strip_suffix(".test")?.parse().ok())
+            {
+                Some(number) => served.small.push((now.as_micros(), number)),
+                None => served.giant.push(now.as_micros()),
+            }
+            running.push_back((now.after(ms(ANSWER)), lease.id));
+        }
+        let ends = running.front().map(|fetch| fetch.0);
+        let Some(next) = [ends, leased.wake_at].into_iter().flatten().min() else { break };
+        now = next.max(now);
+    }
+    served
+}
+
+/// Memory of this process in RAM, 0 where there is no `/proc`.
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+}
+
+/// A short form runs always; with `COMITY_TEST_SIZE=all` a giant of a million URLs beside 100,000 origins with one.
+#[tokio::test]
+async fn a_giant_takes_one_turn_per_delay_and_the_small_ones_come_at_their_instants() {
+    let all = std::env::var("COMITY_TEST_SIZE").is_ok_and(|size| size == "all");
+    let (pages, hosts) = if all { (1_000_000, 100_000) } else { (3_000, 600) };
+    let (seconds, millis) = (60, 60_000);
+    let frontier = Local::in_memory(SchedulerConfig { pages_per_origin: u64::MAX, ..SchedulerConfig::default() });
+    for from in (0..pages).step_by(1000) {
+        let batch = (from..from + 1000).map(|page| offer(&format!("http://giant.test/{page}"))).collect();
+        let _ = frontier.offer(batch).await.unwrap();
+    }
+    // The instants of the small ones are spread over the minute, and come in another order than the origins.
+    let mut told: Vec<(u64, usize)> = Vec::new();
+    for number in 0..hosts {
+        let micros = (number * 7919 % hosts) as u64 * seconds * 1_000_000 / hosts as u64;
+        let ready = Ready { at: Instant::from_micros(micros), clock: Reason::RateOrigin };
+        let news = TurnNews::RobotsReady { turn: Turn { ready, overlap: Overlap::AfterHead } };
+        frontier.turn(origin(&format!("http://h{number}.test")), news, at(0)).await.unwrap();
+        add(&frontier, &[&format!("http://h{number}.test/")]).await;
+        told.push((micros, number));
+    }
+    told.sort_unstable();
+    let before = resident_bytes();
+    let served = serve(&frontier, at(millis)).await;
+    let grown = resident_bytes().saturating_sub(before);
+    assert_eq!(served.small, told, "every small one at its instant, whatever the giant has");
+    let giant: Vec<u64> = (0..=millis / (ANSWER + DELAY)).map(|turn| turn * (ANSWER + DELAY) * 1000).collect();
+    assert_eq!(served.giant, giant, "the giant once per delay throughout");
+    assert!(grown < 32 << 20, "memory grew by {grown} bytes while serving");
 }

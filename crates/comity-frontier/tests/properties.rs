@@ -417,9 +417,10 @@ proptest! {
     fn every_history_agrees_with_the_slow_model(
         events in proptest::collection::vec(event(), 1..200),
         per_origin in 1_u32..4, deferred_per_origin in 1_u32..4, resident_per_origin in 1_u32..5, resident in 0_u32..200,
+        resident_origins in 1_u32..6,
     ) {
         let config = SchedulerConfig {
-            per_origin, deferred_per_origin, resident_per_origin, resident,
+            per_origin, deferred_per_origin, resident_per_origin, resident, resident_origins,
             lease_life: ms(1000), robots_patience: ms(3000), ..SchedulerConfig::default()
         };
         let mut pair = Pair::new(config);
@@ -483,6 +484,33 @@ fn a_snooze_does_not_cost_an_origin_its_place() {
         Event::Snooze { which: 0, turn: Told::After(0), wait: 0 },
         Event::RobotsReady { origin: 1, turn: Told::Free },
         Event::Lease { n: 1 },
+    ] {
+        pair.play(event);
+    }
+    pair.drain();
+}
+
+/// Found by a new history: an origin slept with a retry, woke, and its records were read again over the retry.
+#[test]
+fn a_retry_of_an_origin_that_slept_is_leased_once() {
+    let one = SchedulerConfig {
+        deferred_per_origin: 1,
+        resident_per_origin: 1,
+        resident: 0,
+        resident_origins: 1,
+        ..SchedulerConfig::default()
+    };
+    let mut pair = Pair::new(SchedulerConfig { lease_life: ms(1000), robots_patience: ms(3000), ..one });
+    let offer = |origin, count, private| Event::Offer { origin, count, priority: 0, private };
+    for event in [
+        Event::Park { origin: 0, wait: Some(1) },
+        offer(0, 1, false),
+        offer(0, 1, false),
+        offer(1, 2, true),
+        Event::Lease { n: 1 },
+        Event::Retry { which: 0, turn: Told::After(0), wait: 1 },
+        Event::Snooze { which: 0, turn: Told::After(0), wait: 0 },
+        offer(0, 1, false),
     ] {
         pair.play(event);
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use comity_frontier::{
-    Frontier, FrontierError, Keyspace, Local, MemoryStore, Offered, Row, SchedulerConfig, Settlement, Store,
-    StoreError, Summary, WriteBatch,
+    DiskSettings, DiskStore, Frontier, FrontierError, Keyspace, Local, MemoryStore, Offered, Row, SchedulerConfig,
+    Settlement, Store, StoreError, Summary, WriteBatch,
 };
 use comity_policy::{Ready, Reason};
 
@@ -69,10 +69,8 @@ async fn a_stopped_crawl_goes_on_where_it_was() {
     assert_eq!((stats.queued, stats.done, stats.refused, stats.failed), (0, 4, 1, 1));
     let store = frontier.into_store().unwrap();
     assert_eq!((store.len(Keyspace::Queue), store.len(Keyspace::Origin)), (0, 3));
-    let mut states: Vec<u8> =
-        store.peek(Keyspace::Seen, b"", &[0xff; 17], 9).unwrap().into_iter().flat_map(|row| row.1).collect();
-    states.sort_unstable();
-    assert_eq!(states, b"ddddfr", "seen and done are different states");
+    let seen: usize = store.peek(Keyspace::Seen, b"", &[0xff; 9], 9).unwrap().iter().map(|row| row.1.len()).sum();
+    assert_eq!(seen, 6 * 16, "seen is not done: each fingerprint stands once, whatever became of its URL");
 }
 
 #[tokio::test]
@@ -95,7 +93,10 @@ fn a_store_of_another_format_is_not_touched() {
     let error = Local::open(store, SchedulerConfig::default(), ready(0)).unwrap_err();
     assert_eq!(error.to_string(), "frontier store failed");
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(cause, "frontier store: format [0, 9, 0, 1], this build reads [0, 1, 0, 1]");
+    assert_eq!(
+        cause,
+        "frontier store: format 9/1, this build reads 2/1; go on with the version that wrote it, or crawl anew into another directory"
+    );
 }
 
 #[tokio::test]
@@ -121,7 +122,7 @@ async fn damaged_counts_are_rebuilt_from_the_queue() {
             settle(&frontier, done(lease.id, turn(now)), at(now)).await;
         }
     }
-    assert_eq!(order, ["/2", "/1", "/3", "/4"]);
+    assert_eq!(order, ["/1", "/2", "/3", "/4"], "counted anew for a new URL, it stands behind the other origin");
 }
 
 #[tokio::test]
@@ -188,6 +189,10 @@ impl Store for Failing {
     fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
         spend(&self.commits)?;
         self.store.commit(batch)
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.store.sync()
     }
 
     fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
@@ -281,10 +286,97 @@ async fn no_origin_is_read_from_the_head_again() {
 }
 
 #[test]
-fn counts_that_do_not_add_up_are_refused() {
+fn counts_that_cannot_be_are_refused() {
     let mut summary = Summary::default();
     summary.admit(1);
-    let mut bytes = summary.encode();
-    bytes[8] = 2;
-    assert!(Summary::decode(&bytes).is_err());
+    let good = summary.encode();
+    assert_eq!(good, [2, 0, 0, 0, 1, 1, 1, 0], "version, done, refused, failed, lanes; priority, queued, low");
+    for (at, byte) in [(0, 1), (4, 2), (6, 0), (7, 1)] {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        assert!(Summary::decode(&bytes).is_err(), "byte {at} = {byte}");
+    }
+}
+
+/// A store as version 2 writes it, row by row: keyspace, key, value. Kept for as long as the version is read.
+fn version_2() -> WriteBatch {
+    let bytes = |hex: &str| -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    };
+    let mut batch = WriteBatch::default();
+    for line in include_str!("fixtures/store-2.rows").lines() {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap();
+        let space = Keyspace::ALL.into_iter().find(|space| format!("{space:?}") == name).unwrap();
+        batch.insert(space, bytes(words.next().unwrap()), bytes(words.next().unwrap()));
+    }
+    batch
+}
+
+#[tokio::test]
+async fn a_store_of_version_2_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut disk = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
+    disk.commit(version_2()).unwrap();
+    let mut memory = MemoryStore::new();
+    memory.commit(version_2()).unwrap();
+    goes_on_from_version_2(Local::open(disk, SchedulerConfig::default(), ready(1000)).unwrap()).await;
+    goes_on_from_version_2(Local::open(memory, SchedulerConfig::default(), ready(1000)).unwrap()).await;
+}
+
+async fn goes_on_from_version_2<S: Store + 'static>(mut frontier: Local<S>) {
+    let judge = TestJudge::default();
+    assert_eq!(frontier.fingerprint_key([1; 16]).unwrap(), [7; 16]);
+    let stats = frontier.stats(at(0)).await.unwrap();
+    assert_eq!((stats.queued, stats.done, stats.refused, stats.failed), (4, 1, 1, 1));
+    assert_eq!((stats.seen, stats.origins), (7, 4));
+    let known = ["http://a.test/done", "http://a.test/retry", "http://c.test/private", "http://d.test/link?q=1"];
+    assert!(frontier.offer(offers(known)).await.unwrap().iter().all(|answer| *answer == Offered::Seen));
+    assert_eq!(frontier.lease(9, &judge, at(999)).await.unwrap().leases.len(), 0);
+    let mut order = Vec::new();
+    for now in 1000..1003 {
+        for lease in frontier.lease(9, &judge, at(now)).await.unwrap().leases {
+            order.push((lease.url.to_string(), lease.attempt, lease.priority));
+            settle(&frontier, done(lease.id, turn(now)), at(now)).await;
+        }
+    }
+    let expected = [
+        ("http://d.test/link?q=1", 1, 3),
+        ("http://a.test/retry", 2, 1),
+        ("http://b.test/waits", 1, 1),
+        ("http://a.test/waits", 1, 1),
+    ];
+    assert_eq!(order, expected.map(|(url, attempt, priority)| (url.to_owned(), attempt, priority)));
+}
+
+/// Field report 34: sums and counts that were lost are counted anew.
+#[tokio::test]
+async fn sums_that_cannot_be_read_are_added_up_anew() {
+    for damage in ["gone", "garbage"] {
+        let mut store = MemoryStore::new();
+        store.commit(version_2()).unwrap();
+        let mut batch = WriteBatch::default();
+        match damage {
+            "gone" => batch.delete(Keyspace::Meta, b"totals".to_vec()),
+            _ => batch.insert(Keyspace::Meta, b"totals".to_vec(), b"garbage".to_vec()),
+        }
+        store.commit(batch).unwrap();
+        let stats = open(store, 0).stats(at(0)).await.unwrap();
+        assert_eq!((stats.queued, stats.seen, stats.origins, stats.done), (4, 7, 4, 1), "{damage}");
+    }
+}
+
+#[test]
+fn fingerprints_without_their_key_or_format_are_refused() {
+    for (lost, says) in [("key", "key of its fingerprints is missing"), ("format", "no format")] {
+        let mut store = MemoryStore::new();
+        store.commit(version_2()).unwrap();
+        let mut batch = WriteBatch::default();
+        batch.delete(Keyspace::Meta, lost.as_bytes().to_vec());
+        store.commit(batch).unwrap();
+        let opened = Local::open(store, SchedulerConfig::default(), ready(0));
+        let error = opened.and_then(|mut frontier| frontier.fingerprint_key([1; 16])).unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.contains(says), "{cause}");
+    }
 }

@@ -59,6 +59,7 @@ mod net;
 mod optout;
 mod overrides;
 mod pace;
+mod pace_bytes;
 mod pace_memory;
 mod pacer;
 mod permit;

@@ -8,11 +8,11 @@ use comity_gate::StateDir;
 use comity_policy::{Clock, Digest, OnUnreachable};
 use sha2::{Digest as _, Sha256};
 
+use crate::Error;
 use crate::config::CrawlConfig;
 use crate::keep::Store;
-use crate::{Error, directory};
 
-/// Writes `crawl.toml` into a claimed directory and opens the archive.
+/// Opens the archive in a directory that was claimed; one that is there goes on.
 ///
 /// # Errors
 /// When the directory cannot be used or written.
@@ -22,9 +22,7 @@ pub(crate) fn open(
     clock: &Arc<dyn Clock>,
     state: Option<Arc<StateDir>>,
 ) -> Result<Store, Error> {
-    let text = toml::to_string_pretty(&config.resolved())
-        .map_err(|e| Error::internal(format!("the configuration cannot be written as TOML: {e}")))?;
-    directory::write_mark(dir, &text)?;
+    let text = resolved_text(config)?;
     let facts = CrawlFacts {
         robots: robots_policy(config),
         overrides: config.overrides.clone(),
@@ -42,6 +40,15 @@ pub(crate) fn open(
     let archive = Archive::create(dir, settings, clock.clone(), Box::new(OsEntropy))?;
     let evidence = EvidenceStore::open(dir)?;
     Ok(Store { archive: Some(archive), evidence, dir: dir.to_owned(), state, synced: clock.now() })
+}
+
+/// What `crawl.toml` holds.
+///
+/// # Errors
+/// When the configuration cannot be written as TOML.
+pub(crate) fn resolved_text(config: &CrawlConfig) -> Result<String, Error> {
+    toml::to_string_pretty(&config.resolved())
+        .map_err(|e| Error::internal(format!("the configuration cannot be written as TOML: {e}")))
 }
 
 /// Opens what outlives the process: the directory that crawls share, or one inside the crawl directory `dir`; nothing

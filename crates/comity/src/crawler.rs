@@ -3,17 +3,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
-use comity_frontier::{Frontier, Local, SchedulerConfig};
 use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher};
 use tokio::sync::{Notify, watch};
 
 use crate::config::{ConfigFile, CrawlConfig, Span, expiring};
+use crate::directory::ScopeSeeds;
 use crate::engine::{Engine, Handlers, Keys, Shared, Tally, Traps};
 use crate::keep::Keeper;
+use crate::open::{self, Work};
 use crate::sites::Sites;
-use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive, directory};
+use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive};
 
 /// A crawl that is ready to run.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub struct Crawler {
 pub struct CrawlerBuilder {
     file: ConfigFile,
     dir: Option<PathBuf>,
+    accept_config: bool,
     handlers: Handlers,
     parts: Parts,
 }
@@ -121,9 +123,17 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Keeps records, WARC files and evidence in this directory; without it nothing is kept.
+    /// Keeps queue, records, WARC files and evidence in this directory; without it nothing is kept. A crawl that is in it
+    /// goes on.
     pub fn dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Goes on with a crawl although its configuration means something else now: another agent, purpose, scope, dialect or
+    /// override. Without it, such a crawl is refused. Other settings may change from run to run.
+    pub const fn accept_config(mut self, accept: bool) -> Self {
+        self.accept_config = accept;
         self
     }
 
@@ -164,12 +174,13 @@ impl CrawlerBuilder {
     /// # Errors
     /// A setting that cannot be used, or a directory that holds something else already.
     pub fn build(self) -> Result<Crawler, Error> {
-        let Self { file, dir, handlers, parts } = self;
+        let Self { file, dir, accept_config, handlers, parts } = self;
         let mut config = CrawlConfig::resolve(file)?;
         if let Some(random) = &parts.random {
             // One seed is one run, nonces included.
             config.fetch.signer = config.fetch.signer.map(|signer| signer.with_nonces(random.clone()));
         }
+        let work = if parts.clock.is_some() { Work::Inline } else { Work::OnThread };
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = config.notes.clone();
         notes.extend(expiring(&config.overrides, clock.wall())?);
@@ -178,14 +189,29 @@ impl CrawlerBuilder {
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
-        let dir = dir.as_deref().map(directory::claim).transpose()?;
+        if let Some(dir) = &dir {
+            notes.extend(open::directory(dir, &config, accept_config)?);
+        }
         let state = archive::open_state(dir.as_deref(), &config, &clock)?;
-        let opened = dir.map(|dir| archive::open(&dir, &config, &clock, state.clone())).transpose()?;
+        let (frontier, key) = open::queue(dir.as_deref(), &config, &clock, key, work)?;
+        let opened = dir.as_deref().map(|dir| archive::open(dir, &config, &clock, state.clone())).transpose()?;
+        let traps = Traps::new(&config.traps);
+        let mut scope = config.scope.clone();
+        let scope_seeds = match dir.as_deref().map(ScopeSeeds::open).transpose()? {
+            Some((list, seeds)) => {
+                for seed in &seeds {
+                    scope.add_seed(seed);
+                    traps.add_seed(seed);
+                }
+                Some(Mutex::new(list))
+            }
+            None => None,
+        };
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
         let keeper = Keeper::new(opened, clock.clone(), sites.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
         let shared = Shared {
-            frontier: frontier(&config),
+            frontier,
             keys: Keys::new(KeyHasher::new(key), config.keys),
             sites,
             keeper,
@@ -194,10 +220,11 @@ impl CrawlerBuilder {
             clock: clock.clone(),
             identity: config.identity.clone(),
             limits: config.limits.clone(),
-            traps: Traps::new(&config.traps),
+            traps,
             types: Arc::new(config.types.clone()),
             per_origin: config.politeness.per_origin,
-            scope: Mutex::new(config.scope),
+            scope: Mutex::new(scope),
+            scope_seeds,
             tally: Mutex::new(Tally::of(&config.overrides)),
             handlers,
             poke: Notify::new(),
@@ -227,16 +254,4 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
         recorder: Arc::new(keeper.clone()),
         ..GateConfig::new(config.identity.clone())
     }
-}
-
-fn frontier(config: &CrawlConfig) -> Arc<dyn Frontier> {
-    let defaults = SchedulerConfig::default();
-    let settings = SchedulerConfig {
-        per_origin: config.politeness.per_origin,
-        pages_per_origin: config.limits.max_pages_per_origin,
-        // A lease outlives the longest exchange, and what is done with it before and after.
-        lease_life: defaults.lease_life.max(config.fetch.limits.total * 2),
-        ..defaults
-    };
-    Arc::new(Local::in_memory(settings))
 }

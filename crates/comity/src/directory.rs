@@ -1,36 +1,110 @@
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+
+use comity_url::CrawlUrl;
 
 use crate::Error;
 
 /// The file that marks a directory as a crawl's.
 const MARK: &str = "crawl.toml";
+/// The same while it is written.
+const NEW_MARK: &str = "crawl.toml.new";
+/// Longest mark read.
+const LONGEST_MARK: u64 = 64 << 20;
 
-/// Makes the crawl directory, or takes an empty one. Nothing in an existing directory is ever written over.
+/// A directory that a crawl may use.
+#[derive(Debug)]
+pub(crate) enum Claim {
+    /// It holds nothing.
+    Fresh,
+    /// It holds a crawl, which began under this configuration.
+    Crawl(String),
+}
+
+/// Makes the crawl directory, takes an empty one, or finds the crawl in it. Nothing of somebody else's is written over.
 ///
 /// # Errors
-/// When it holds a crawl or anything else, or cannot be written.
-pub(crate) fn claim(dir: &Path) -> Result<PathBuf, Error> {
+/// When it holds anything else, or cannot be read or written.
+pub(crate) fn claim(dir: &Path) -> Result<Claim, Error> {
     let shown = dir.display();
     if dir.join(MARK).exists() {
-        return Err(Error::directory(format!(
-            "{shown} holds a crawl already; a crawl in memory cannot be resumed yet, so give another --dir (read this one with `comity records {shown}`)"
-        )));
+        let mut text = String::new();
+        let read = File::open(dir.join(MARK)).and_then(|file| file.take(LONGEST_MARK).read_to_string(&mut text));
+        read.map_err(|e| Error::directory(format!("{shown}/{MARK} cannot be read: {e}")))?;
+        return Ok(Claim::Crawl(text));
     }
-    let occupied = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
+    // A kill may leave the mark half written: nothing was crawled before it stood.
+    let is_others = |name: &std::ffi::OsStr| name != NEW_MARK;
+    let occupied = fs::read_dir(dir)
+        .is_ok_and(|entries| entries.filter_map(Result::ok).any(|entry| is_others(&entry.file_name())));
     if occupied {
         return Err(Error::directory(format!("{shown} is not empty and no crawl's; give an empty or new --dir")));
     }
     fs::create_dir_all(dir)
         .map_err(|e| Error::directory(format!("{shown} cannot be made: {e}; give another --dir")))?;
-    Ok(dir.to_owned())
+    Ok(Claim::Fresh)
 }
 
-/// Writes the resolved configuration as `crawl.toml`.
+/// A crawl that was found cannot be gone on with.
+pub(crate) fn no_resume(dir: &Path, why: &str) -> Error {
+    let shown = dir.display();
+    Error::directory(format!(
+        "{shown} holds a crawl that cannot go on: {why}; give another --dir (read this one with `comity records {shown}`)"
+    ))
+}
+
+/// Writes the resolved configuration as `crawl.toml`: the old one stands until the new one is whole.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write_mark(dir: &Path, text: &str) -> Result<(), Error> {
-    let path = dir.join(MARK);
-    fs::write(&path, text).map_err(|e| Error::directory(format!("{} cannot be written: {e}", path.display())))
+    let (new, path) = (dir.join(NEW_MARK), dir.join(MARK));
+    let written = File::create(&new).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, &path)
+    });
+    written.map_err(|e| Error::directory(format!("{} cannot be written: {e}", path.display())))
+}
+
+/// The targets of the seeds' redirects, one a line: they belong to the scope, and the crawl that goes on must know them.
+#[derive(Debug)]
+pub(crate) struct ScopeSeeds {
+    file: File,
+    path: PathBuf,
+}
+
+impl ScopeSeeds {
+    /// Opens the list, and reads what is in it. A line that a kill cut short is dropped: its page is not settled, and comes
+    /// again.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub(crate) fn open(dir: &Path) -> Result<(Self, Vec<CrawlUrl>), Error> {
+        let path = dir.join("state").join("scope-seeds");
+        let wrong = |e: std::io::Error| Error::directory(format!("{} cannot be used: {e}", path.display()));
+        fs::create_dir_all(dir.join("state")).map_err(wrong)?;
+        let mut seeds = Vec::new();
+        if path.exists() {
+            for line in BufReader::new(File::open(&path).map_err(wrong)?).lines() {
+                seeds.extend(CrawlUrl::parse(&line.map_err(wrong)?));
+            }
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(wrong)?;
+        // Whatever the last run left, the next line begins a line.
+        file.write_all(b"\n").map_err(wrong)?;
+        Ok((Self { file, path }, seeds))
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn add(&mut self, seed: &CrawlUrl) -> Result<(), Error> {
+        let line = format!("{seed}\n");
+        self.file
+            .write_all(line.as_bytes())
+            .map_err(|e| Error::directory(format!("{} cannot be written: {e}", self.path.display())))
+    }
 }

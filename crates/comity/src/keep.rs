@@ -1,7 +1,7 @@
 //! What a crawl leaves behind: every outcome goes to the archive before its URL leaves the queue.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ pub(crate) struct Keeper {
     robots: Arc<AtomicU64>,
     /// Told of every robots.txt: what it says beside its rules.
     sites: Arc<Sites>,
+    /// Set when the archive was made safe against a power cut: the queue follows.
+    synced: Arc<AtomicBool>,
 }
 
 /// The crawl directory, open.
@@ -90,12 +92,18 @@ impl Trip {
 impl Keeper {
     /// Keeps everything in `store`; `None` keeps nothing.
     pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>, sites: Arc<Sites>) -> Self {
-        Self { store: store.map(|store| Arc::new(Mutex::new(store))), clock, robots: Arc::default(), sites }
+        let store = store.map(|store| Arc::new(Mutex::new(store)));
+        Self { store, clock, robots: Arc::default(), sites, synced: Arc::default() }
     }
 
     /// robots.txt requests so far, redirects among them.
     pub(crate) fn robots_requests(&self) -> u64 {
         self.robots.load(Ordering::Relaxed)
+    }
+
+    /// True once after each time the archive was made safe against a power cut.
+    pub(crate) fn has_synced(&self) -> bool {
+        self.synced.swap(false, Ordering::Relaxed)
     }
 
     /// Records an exchange.
@@ -138,7 +146,12 @@ impl Keeper {
 
     async fn append(&self, event: Event) -> Result<(), Error> {
         let now = self.clock.now();
-        self.blocking(move |store| store.append(&event, now)).await
+        let synced = self.synced.clone();
+        self.blocking(move |store| {
+            synced.fetch_or(store.append(&event, now)?, Ordering::Relaxed);
+            Ok(())
+        })
+        .await
     }
 
     /// Runs one piece of file work off the loop. The archive is one file: writers take turns.
@@ -198,13 +211,17 @@ impl Keeper {
         let errand = Errand::Robots { for_origin, hop };
         let robots_copy = file.as_ref().map(|(digest, _)| *digest);
         let now = self.clock.now();
+        let synced = self.synced.clone();
         self.blocking(move |store| {
             // Absence is evidence too: an answer without a file is a sighting without bytes.
             if let Some(status) = status {
                 let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
                 store.evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes)?;
             }
-            store.append(&Event::Fetched(Box::new(Fetched { capture, errand, robots_copy, context })), now)
+            let synced_now =
+                store.append(&Event::Fetched(Box::new(Fetched { capture, errand, robots_copy, context })), now)?;
+            synced.fetch_or(synced_now, Ordering::Relaxed);
+            Ok(())
         })
         .await
     }
@@ -212,8 +229,10 @@ impl Keeper {
 
 impl Store {
     /// Appends one outcome; once a second everything so far is made safe against power loss (invariant 9).
-    fn append(&mut self, event: &Event, now: Instant) -> Result<(), ArchiveError> {
-        let Some(archive) = &mut self.archive else { return Ok(()) };
+    ///
+    /// True when it was.
+    fn append(&mut self, event: &Event, now: Instant) -> Result<bool, ArchiveError> {
+        let Some(archive) = &mut self.archive else { return Ok(false) };
         archive.append(event)?;
         if now.since(self.synced) >= SYNC_EVERY {
             self.synced = now;
@@ -223,8 +242,9 @@ impl Store {
                 // It only spares requests: what it loses is asked of the sites again.
                 tracing::error!(%error, hint = error.hint(), "state directory");
             }
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 }
 

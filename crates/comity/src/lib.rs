@@ -1,7 +1,7 @@
 //! The polite, provable crawler framework: the face that crawler authors depend on.
 //!
 //! No request leaves without a permit, and every outcome, also "not fetched", has a reason, a rule, a line and a time.
-//! It renders no pages and stores no queue beyond the process yet; see `docs/architecture.md` for what stands where.
+//! It renders no pages; see `docs/architecture.md` for what stands where.
 //!
 //! A crawler in ten lines:
 //!
@@ -30,6 +30,7 @@ mod directory;
 mod engine;
 mod error;
 mod keep;
+mod open;
 mod outcome;
 mod page;
 mod progress;

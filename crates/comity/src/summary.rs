@@ -42,7 +42,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Origins that were queued.
     pub origins: u64,
-    /// URLs that were queued: each is among the fetched, redirected, refused and failed ones, the sitemaps, or left.
+    /// URLs that this run found queued or queued itself: each is among the fetched, redirected, refused and failed ones, the
+    /// sitemaps, or left.
     pub queued: u64,
     /// URLs that were not reached.
     pub left: u64,

@@ -11,7 +11,14 @@ pub(crate) fn command(words: &[&str]) -> Result<(), String> {
         ["extract", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => extract(rounds),
         ["robots"] => robots("9"),
         ["robots", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => robots(rounds),
-        _ => Err(format!("unknown bench {:?}; known are extract [rounds], robots [rounds]", words.join(" "))),
+        ["frontier", rest @ ..] => frontier(rest),
+        ["scheduler"] => scheduler("7"),
+        ["scheduler", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => scheduler(rounds),
+        _ => Err(format!(
+            "unknown bench {:?}; known are extract [rounds], robots [rounds], frontier [store] [millions], \
+             scheduler [rounds]",
+            words.join(" ")
+        )),
     }
 }
 
@@ -19,6 +26,20 @@ fn extract(rounds: &str) -> Result<(), String> {
     let mut bench = step::cargo();
     bench.args(["bench", "--locked", "-p", "comity-extract", "--bench", "extract", "--", rounds]);
     step::run("links of pages beside peers", &mut bench)
+}
+
+/// `cargo xtask bench frontier`: offers, leases, memory, disk and reopening at size; a million URLs unless said.
+fn frontier(words: &[&str]) -> Result<(), String> {
+    let mut run = step::cargo();
+    run.args(["bench", "--locked", "-p", "comity-frontier", "--bench", "frontier", "--"]).args(words);
+    step::run("frontiers at size", &mut run)
+}
+
+/// `cargo xtask bench scheduler`: a million origins in memory; takes 2 GB and some minutes.
+fn scheduler(rounds: &str) -> Result<(), String> {
+    let mut bench = step::cargo();
+    bench.args(["bench", "--locked", "-p", "comity-frontier", "--bench", "scheduler", "--", rounds]);
+    step::run("the scheduler at a million origins", &mut bench)
 }
 
 fn robots(rounds: &str) -> Result<(), String> {

@@ -1,10 +1,14 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use comity_policy::Reason;
+use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
 use comity_url::{Origin, UrlKey};
 
+use super::roster::Roster;
 use crate::key::queue_key;
-use crate::summary::SEEN_QUEUED;
+use crate::rest::{OriginRecord, Rest, Row};
+use crate::scheduler::Waking;
+use crate::seen::SeenSet;
+use crate::totals::Totals;
 use crate::{
     Ending, Keyspace, LeasedUrl, Offer, Offered, QueuedUrl, Scheduler, Settlement, Store, StoreError, Summary,
     WriteBatch,
@@ -15,7 +19,11 @@ use crate::{
 pub(super) struct Ledger<'a, S> {
     store: &'a S,
     scheduler: &'a Scheduler,
+    seen: &'a SeenSet,
+    roster: &'a Roster,
     changes: Changes,
+    /// Where in `changes.touched` an origin stands.
+    places: HashMap<Origin, usize>,
     taken: HashSet<UrlKey>,
     new_origins: u64,
 }
@@ -25,29 +33,55 @@ pub(super) struct Ledger<'a, S> {
 pub(super) struct Changes {
     /// To commit.
     pub(super) batch: WriteBatch,
-    /// The new counts of every origin touched.
-    summaries: BTreeMap<Origin, Summary>,
+    /// In the order in which they were met: nothing depends on the order of a map (invariant 13).
+    touched: Vec<(Origin, Touched)>,
     /// Records appended: origin, priority, sequence.
     appended: Vec<(Origin, u8, u64)>,
+    seen: Vec<UrlKey>,
+    totals: Totals,
+    last_ticket: u64,
     turned_away: u64,
 }
 
+/// An origin whose counts change.
+#[derive(Debug)]
+struct Touched {
+    record: OriginRecord,
+    before: Summary,
+    home: Home,
+    /// Whether the store had a record of it.
+    stored: bool,
+}
+
+/// Where an origin is, and will be after the commit.
+#[derive(Debug)]
+enum Home {
+    /// In memory, or new to it.
+    Memory,
+    /// It sleeps on.
+    Asleep,
+    /// It sleeps, and comes to memory as this record.
+    Wakes(Box<OriginRecord>, Waking),
+}
+
 impl<'a, S: Store> Ledger<'a, S> {
-    pub(super) fn new(store: &'a S, scheduler: &'a Scheduler) -> Self {
-        Self { store, scheduler, changes: Changes::default(), taken: HashSet::new(), new_origins: 0 }
+    pub(super) fn new(store: &'a S, scheduler: &'a Scheduler, seen: &'a SeenSet, roster: &'a Roster) -> Self {
+        let changes =
+            Changes { totals: scheduler.totals(), last_ticket: scheduler.last_ticket(), ..Changes::default() };
+        let (places, taken) = (HashMap::new(), HashSet::new());
+        Self { store, scheduler, seen, roster, changes, places, taken, new_origins: 0 }
     }
 
     /// Takes one URL in, unless it was seen or a budget is spent.
     pub(super) fn offer(&mut self, offer: Offer) -> Result<Offered, StoreError> {
-        let seen = self.taken.contains(&offer.key) || self.store.get(Keyspace::Seen, &offer.key.to_bytes())?.is_some();
-        if seen {
+        let key = offer.key;
+        if self.seen.contains(key) || self.taken.contains(&key) {
             return Ok(Offered::Seen);
         }
-        let key = offer.key;
-        let offered = self.queue(offer);
+        let offered = self.queue(offer)?;
         if offered == Offered::New {
-            self.changes.batch.insert(Keyspace::Seen, key.to_bytes().to_vec(), vec![SEEN_QUEUED]);
             self.taken.insert(key);
+            self.changes.seen.push(key);
         }
         Ok(offered)
     }
@@ -60,8 +94,8 @@ impl<'a, S: Store> Ledger<'a, S> {
     ) -> Result<Vec<Offered>, StoreError> {
         match settlement {
             Settlement::Done { links, .. } => self.done(leased, std::mem::take(links)),
-            Settlement::Refused { .. } => Ok(self.end(leased, Ending::Refused)),
-            Settlement::Failed { .. } => Ok(self.end(leased, Ending::Failed)),
+            Settlement::Refused { .. } => self.leave(leased, Ending::Refused).map(|()| Vec::new()),
+            Settlement::Failed { .. } => self.leave(leased, Ending::Failed).map(|()| Vec::new()),
             Settlement::Retry { .. } => {
                 if let Some(queued) = leased.queued {
                     let attempts = queued.attempts.saturating_add(1);
@@ -81,9 +115,30 @@ impl<'a, S: Store> Ledger<'a, S> {
 
     /// Everything that changed, with the counts.
     pub(super) fn close(mut self) -> Changes {
-        for (origin, summary) in &self.changes.summaries {
+        let mut totals = self.changes.totals;
+        // Those that come to memory now draw theirs first: one when they wake, one when something new waits.
+        self.changes.last_ticket += (self.changes.touched.len() + self.changes.appended.len()) as u64;
+        for (origin, touched) in &mut self.changes.touched {
+            totals.subtract(&touched.before);
+            totals.add(&touched.record.summary);
+            totals.origins += u64::from(!touched.stored);
+            if touched.record.row.is_none() && touched.record.summary.queued() > 0 {
+                self.changes.last_ticket += 1;
+                let row = self.roster.row(self.scheduler.latest(), self.changes.last_ticket);
+                touched.record.row = Some(row);
+                self.changes.batch.insert(Keyspace::Due, row.to_key(), origin.as_str().as_bytes().to_vec());
+            }
             let key = origin.as_str().as_bytes().to_vec();
-            self.changes.batch.insert(Keyspace::Origin, key, summary.encode());
+            self.changes.batch.insert(Keyspace::Origin, key, touched.record.encode());
+        }
+        if !self.changes.seen.is_empty() {
+            let prints = self.changes.seen.iter().flat_map(|key| key.to_bytes()).collect();
+            let key = self.roster.next_commit().to_be_bytes().to_vec();
+            self.changes.batch.insert(Keyspace::Seen, key, prints);
+        }
+        if totals != self.changes.totals {
+            self.changes.totals = totals;
+            self.changes.batch.insert(Keyspace::Meta, super::open::TOTALS.to_vec(), totals.encode());
         }
         self.changes
     }
@@ -95,14 +150,11 @@ impl<'a, S: Store> Ledger<'a, S> {
             // A redirect from one spelling of a page to another has the page's own fingerprint: it is seen, but what
             // it stands for was never fetched. The bound on redirects in a row ends a loop of spellings.
             let respelled = !requeued && link.hops > 0 && link.key == leased.key && self.differs(leased, &link);
-            let answer = if respelled { self.queue(link) } else { self.offer(link)? };
+            let answer = if respelled { self.queue(link)? } else { self.offer(link)? };
             requeued |= respelled && answer == Offered::New;
             offered.push(answer);
         }
-        self.leave(leased, Ending::Done);
-        if !requeued {
-            self.mark(leased.key, Ending::Done.state());
-        }
+        self.leave(leased, Ending::Done)?;
         Ok(offered)
     }
 
@@ -111,70 +163,173 @@ impl<'a, S: Store> Ledger<'a, S> {
         leased.queued.is_some_and(|queued| queued.url != link.url)
     }
 
-    fn end(&mut self, leased: &LeasedUrl<'_>, ending: Ending) -> Vec<Offered> {
-        self.leave(leased, ending);
-        self.mark(leased.key, ending.state());
-        Vec::new()
-    }
-
-    fn leave(&mut self, leased: &LeasedUrl<'_>, ending: Ending) {
+    fn leave(&mut self, leased: &LeasedUrl<'_>, ending: Ending) -> Result<(), StoreError> {
         self.changes.batch.delete(Keyspace::Queue, queue_key(leased.origin, leased.priority, leased.sequence));
-        self.summary(leased.origin).end(leased.priority, ending);
-    }
-
-    fn mark(&mut self, key: UrlKey, state: u8) {
-        self.changes.batch.insert(Keyspace::Seen, key.to_bytes().to_vec(), vec![state]);
+        let lows = if leased.queued.is_some() { self.scheduler.lows(leased.origin) } else { Vec::new() };
+        let summary = &mut self.touch(leased.origin)?.record.summary;
+        summary.end(leased.priority, ending);
+        lows.into_iter().for_each(|(priority, low)| summary.rise(priority, low));
+        Ok(())
     }
 
     /// Appends to the queue, if the budgets allow.
-    fn queue(&mut self, offer: Offer) -> Offered {
-        if let Some(reason) = self.over_budget(offer.url.origin()) {
-            self.changes.turned_away += 1;
-            return Offered::Refused(reason);
-        }
-        let (origin, priority) = (offer.url.origin().clone(), offer.priority);
-        let sequence = self.summary(&origin).admit(priority);
-        let record = QueuedUrl::from(offer).encode();
-        self.changes.batch.insert(Keyspace::Queue, queue_key(&origin, priority, sequence), record);
-        self.changes.appended.push((origin, priority, sequence));
-        Offered::New
-    }
-
-    fn over_budget(&self, origin: &Origin) -> Option<Reason> {
+    fn queue(&mut self, offer: Offer) -> Result<Offered, StoreError> {
         let config = self.scheduler.config();
+        let origin = offer.url.origin().clone();
         let queued = self.scheduler.queued() + self.changes.appended.len() as u64;
         if queued >= config.queued {
-            return Some(Reason::UrlBudgetQueue);
+            return Ok(self.turn_away(Reason::UrlBudgetQueue));
         }
-        let known = self.changes.summaries.get(origin).or_else(|| self.scheduler.summary(origin));
-        match known {
-            None if self.scheduler.origins() + self.new_origins >= config.origins => Some(Reason::UrlBudgetQueue),
-            Some(summary) if summary.pages() >= config.pages_per_origin => Some(Reason::UrlBudgetPages),
-            None if config.pages_per_origin == 0 => Some(Reason::UrlBudgetPages),
-            _ => None,
+        let (most_pages, most_origins) = (config.pages_per_origin, config.origins);
+        let known = self.scheduler.origins() + self.new_origins;
+        let place = match self.find(&origin)? {
+            Some(place) if self.at(place).record.summary.pages() >= most_pages => {
+                return Ok(self.turn_away(Reason::UrlBudgetPages));
+            }
+            Some(place) => place,
+            None if known >= most_origins => return Ok(self.turn_away(Reason::UrlBudgetQueue)),
+            None if most_pages == 0 => return Ok(self.turn_away(Reason::UrlBudgetPages)),
+            None => self.introduce(&origin),
+        };
+        let touched = self.at(place);
+        let priority = offer.priority;
+        let sequence = touched.record.summary.admit(priority);
+        match (&touched.home, touched.record.rest.as_mut()) {
+            (Home::Asleep, Some(rest)) => rest.append(priority, sequence),
+            // Written by an earlier run: when it wakes, everything that is queued counts as waiting.
+            (Home::Asleep, None) => {}
+            _ => self.changes.appended.push((origin.clone(), priority, sequence)),
         }
+        let record = QueuedUrl::from(offer).encode();
+        self.changes.batch.insert(Keyspace::Queue, queue_key(&origin, priority, sequence), record);
+        Ok(Offered::New)
     }
 
-    fn summary(&mut self, origin: &Origin) -> &mut Summary {
-        let (scheduler, new_origins) = (self.scheduler, &mut self.new_origins);
-        self.changes.summaries.entry(origin.clone()).or_insert_with(|| {
-            scheduler.summary(origin).cloned().unwrap_or_else(|| {
-                *new_origins += 1;
-                Summary::default()
-            })
-        })
+    const fn turn_away(&mut self, reason: Reason) -> Offered {
+        self.changes.turned_away += 1;
+        Offered::Refused(reason)
+    }
+
+    /// An origin that is known already.
+    fn touch(&mut self, origin: &Origin) -> Result<&mut Touched, StoreError> {
+        let place = match self.find(origin)? {
+            Some(place) => place,
+            None => self.enter(origin, Touched::unknown()),
+        };
+        Ok(self.at(place))
+    }
+
+    /// Where the changes of an origin stand, if it is known.
+    fn find(&mut self, origin: &Origin) -> Result<Option<usize>, StoreError> {
+        if let Some(place) = self.places.get(origin) {
+            return Ok(Some(*place));
+        }
+        Ok(self.look_up(origin)?.map(|found| self.enter(origin, found)))
+    }
+
+    fn enter(&mut self, origin: &Origin, touched: Touched) -> usize {
+        let place = self.changes.touched.len();
+        self.changes.touched.push((origin.clone(), touched));
+        self.places.insert(origin.clone(), place);
+        place
+    }
+
+    /// The changes at a place that [`Ledger::enter`] gave.
+    fn at(&mut self, place: usize) -> &mut Touched {
+        &mut self.changes.touched[place].1
+    }
+
+    fn look_up(&self, origin: &Origin) -> Result<Option<Touched>, StoreError> {
+        if let Some((summary, row, stored)) = self.scheduler.resident(origin) {
+            let record = OriginRecord { summary: summary.clone(), row, rest: None };
+            return Ok(Some(Touched { before: summary.clone(), record, home: Home::Memory, stored }));
+        }
+        let Some(record) = self.roster.record(self.store, origin)? else { return Ok(None) };
+        let home =
+            self.roster.waking(&record).map_or(Home::Asleep, |waking| Home::Wakes(Box::new(record.clone()), waking));
+        let rest = if matches!(home, Home::Asleep) { record.rest.clone() } else { None };
+        let before = record.summary.clone();
+        Ok(Some(Touched { record: OriginRecord { rest, ..record }, before, home, stored: true }))
+    }
+
+    /// An origin that nobody has heard of: kept in memory while there is room, put to sleep at once otherwise.
+    fn introduce(&mut self, origin: &Origin) -> usize {
+        let most = self.scheduler.config().resident_origins.max(1) as usize;
+        let in_memory = self.scheduler.residents() + usize::try_from(self.new_origins).unwrap_or(usize::MAX);
+        self.new_origins += 1;
+        let mut touched = Touched::unknown();
+        if in_memory >= most {
+            touched.home = Home::Asleep;
+            touched.record.rest = Some(Box::new(self.roster.untold(self.scheduler.latest())));
+        }
+        self.enter(origin, touched)
+    }
+}
+
+impl Touched {
+    fn unknown() -> Self {
+        Self { record: OriginRecord::default(), before: Summary::default(), home: Home::Memory, stored: false }
     }
 }
 
 impl Changes {
-    /// Tells the scheduler what was committed.
-    pub(super) fn apply(self, scheduler: &mut Scheduler) {
-        for (origin, summary) in self.summaries {
-            scheduler.adopt(&origin, summary);
+    /// Tells everybody what was committed. True when an origin woke that may have been the next sleeper to be due.
+    pub(super) fn apply(self, scheduler: &mut Scheduler, seen: &mut SeenSet, roster: &mut Roster) -> bool {
+        scheduler.set_totals(self.totals);
+        let mut woke = false;
+        for (origin, touched) in self.touched {
+            let OriginRecord { summary, row, .. } = touched.record;
+            match touched.home {
+                Home::Asleep => {
+                    if touched.stored {
+                        continue;
+                    }
+                    if let Some(row) = row {
+                        roster.note(row, &origin);
+                        woke = true;
+                    }
+                }
+                Home::Memory => scheduler.adopt(&origin, summary, row),
+                Home::Wakes(record, waking) => {
+                    woke = true;
+                    scheduler.recall(&origin, *record, waking);
+                    scheduler.adopt(&origin, summary, row);
+                }
+            }
         }
         for (origin, priority, sequence) in self.appended {
             scheduler.append(&origin, priority, sequence);
         }
+        scheduler.skip_tickets(self.last_ticket);
+        if !self.seen.is_empty() {
+            roster.committed();
+            for key in self.seen {
+                seen.insert(key);
+            }
+        }
         scheduler.turn_away(self.turned_away);
+        woke
     }
+}
+
+/// Nothing was told yet.
+pub(super) fn untold(run: u64, since: Instant) -> Rest {
+    let turn = Turn { ready: Ready { at: Instant::START, clock: Reason::Ok }, overlap: Overlap::AfterHead };
+    Rest {
+        run,
+        since,
+        turn,
+        robots: None,
+        hold: None,
+        park: None,
+        refusals: 0,
+        pace: OriginPace::default(),
+        waiting: Vec::new(),
+        deferred: Vec::new(),
+    }
+}
+
+/// A key of the run under way.
+pub(super) const fn row(run: u64, at: Instant, ticket: u64) -> Row {
+    Row { run, at, ticket }
 }

@@ -1,58 +1,77 @@
+mod desk;
+mod inner;
 mod ledger;
 mod open;
+mod roster;
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 
-use comity_policy::{Hold, Instant, Judge, Judgement, Ready, Reason};
+use comity_policy::{Instant, Judge, Ready, Reason};
 use comity_url::Origin;
+use tokio::sync::{Mutex, oneshot};
 
-use self::ledger::Ledger;
-use crate::key::{place_of, queue_end, queue_key};
+use self::desk::Desk;
+use self::inner::Inner;
 use crate::{
-    BoxFuture, Candidate, Fill, Frontier, FrontierError, Keyspace, LeaseId, Leased, LeasedUrl, MemoryStore, Offer,
-    Offered, QueuedUrl, Renewal, Renewed, Scheduler, SchedulerConfig, Settled, Settlement, Stats, Step, Store,
-    StoreError, StoredUrl, TurnNews,
+    BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, Renewal, Renewed, Scheduler,
+    SchedulerConfig, Settled, Settlement, Stats, Store, StoreError, TurnNews,
 };
 
 /// A frontier of one process: the [`Scheduler`] over a [`Store`].
 ///
-/// The store is called inline, under one lock: right for memory and for simulations, where a call takes
-/// microseconds. A store that waits for a disk is to be put behind a thread of its own.
+/// In memory are the seen-set, the origins that are due first, and a few URLs of each; everything else is in the store,
+/// and so are these. A call is one commit, and none sees half of another.
+///
+/// [`Local::open`] calls the store inline: right for memory and for simulations, where a call takes microseconds.
+/// [`Local::open_on_thread`] gives it a thread of its own, so that nobody else waits while a disk does.
 pub struct Local<S> {
-    inner: Mutex<Inner<S>>,
+    // Dropped first: the thread ends before the store does.
+    desk: Option<Desk>,
+    inner: Arc<Mutex<Inner<S>>>,
 }
-
-#[derive(Debug)]
-struct Inner<S> {
-    store: S,
-    scheduler: Scheduler,
-}
-
-/// Judgements per call: a call over very many origins that are all held ends, and the next one goes on.
-const LOOKS_PER_CALL: usize = 4096;
 
 impl Local<MemoryStore> {
     /// An empty frontier in memory.
     #[must_use]
     pub fn in_memory(config: SchedulerConfig) -> Self {
-        Self { inner: Mutex::new(Inner { store: MemoryStore::new(), scheduler: Scheduler::new(config) }) }
+        let (mut store, at_once) = (MemoryStore::new(), Ready { at: Instant::START, clock: Reason::Ok });
+        let opened = open::open(&mut store, config.clone(), at_once).unwrap_or_else(|_| open::nothing(config, at_once));
+        Self { desk: None, inner: Arc::new(Mutex::new(Inner::new(store, opened))) }
     }
 }
 
-impl<S: Store> Local<S> {
+impl<S: Store + 'static> Local<S> {
     /// A frontier over what `store` holds; nothing that it acknowledged is missing, and no lease runs.
     ///
     /// No origin of the store is due before `ready`: after a restart every origin waits one full delay (invariant 4).
+    /// Reads the fingerprints of all URLs (16 bytes each) and the first origins; neither the queue nor all origins.
     ///
     /// # Errors
     /// When the store cannot be read or is of another format.
     pub fn open(mut store: S, config: SchedulerConfig, ready: Ready) -> Result<Self, FrontierError> {
-        open::check_format(&mut store)?;
-        let mut scheduler = Scheduler::new(config);
-        open::restore(&store, &mut scheduler, ready)?;
-        Ok(Self { inner: Mutex::new(Inner { store, scheduler }) })
+        let opened = open::open(&mut store, config, ready)?;
+        Ok(Self { desk: None, inner: Arc::new(Mutex::new(Inner::new(store, opened))) })
+    }
+
+    /// As [`Local::open`]; from then on commits, and the reads that leases need, are made on a thread of its own.
+    ///
+    /// # Errors
+    /// As [`Local::open`], and when the system gives no thread.
+    pub fn open_on_thread(store: S, config: SchedulerConfig, ready: Ready) -> Result<Self, FrontierError> {
+        let local = Self::open(store, config, ready)?;
+        Ok(Self { desk: Some(Desk::open()?), ..local })
+    }
+
+    /// The key of the seen-set's fingerprints: that of the store, or `fresh` for a store that has none, where it is then
+    /// kept. Offers made under another key would be new once more. To be asked before anything else: it waits for the store.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written, or holds fingerprints and no key.
+    pub fn fingerprint_key(&mut self, fresh: [u8; 16]) -> Result<[u8; 16], FrontierError> {
+        // Nobody else has it: no call is under way.
+        let inner = Arc::get_mut(&mut self.inner).ok_or(FrontierError::Poisoned)?;
+        attempt(inner.get_mut(), |inner| inner.fingerprint_key(fresh))
     }
 
     /// Ends the frontier and gives the store back; every leased URL is still queued in it.
@@ -60,17 +79,69 @@ impl<S: Store> Local<S> {
     /// # Errors
     /// When a panic left it in doubt.
     pub fn into_store(self) -> Result<S, FrontierError> {
-        self.inner.into_inner().map(|inner| inner.store).map_err(|_| FrontierError::Poisoned)
+        let Self { desk, inner } = self;
+        drop(desk);
+        let inner = Arc::into_inner(inner).ok_or(FrontierError::Poisoned)?.into_inner();
+        if inner.is_in_doubt { Err(FrontierError::Poisoned) } else { Ok(inner.store) }
     }
 
-    fn lock(&self) -> Result<MutexGuard<'_, Inner<S>>, FrontierError> {
-        self.inner.lock().map_err(|_| FrontierError::Poisoned)
+    /// Does something that may wait for the store, on its thread if it has one.
+    async fn work<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Inner<S>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, FrontierError> {
+        let Some(desk) = &self.desk else { return attempt(&mut *self.inner.lock().await, job) };
+        let (answer, answered) = oneshot::channel();
+        let inner = self.inner.clone();
+        let job = Box::new(move || {
+            // Nobody waits for the answer of a call that was dropped.
+            let _ = answer.send(attempt(&mut inner.blocking_lock(), job));
+        });
+        desk.hand_in(job).await?;
+        answered.await.map_err(|_| FrontierError::Poisoned)?
+    }
+
+    /// Tells the scheduler something about one origin, which is brought to memory first.
+    async fn tell(
+        &self,
+        origin: Origin,
+        change: impl FnOnce(&mut Scheduler, &Origin) + Send + 'static,
+    ) -> Result<(), FrontierError> {
+        {
+            let mut inner = self.inner.lock().await;
+            if inner.scheduler.knows(&origin) {
+                return attempt(&mut *inner, |inner| {
+                    change(&mut inner.scheduler, &origin);
+                    Ok(())
+                });
+            }
+        }
+        self.work(move |inner| {
+            inner.wake(&origin)?;
+            change(&mut inner.scheduler, &origin);
+            inner.trim();
+            Ok(())
+        })
+        .await
     }
 }
 
-impl<S: Store> Frontier for Local<S> {
+/// Does one thing behind the lock. A panic in it is found by whoever comes next.
+fn attempt<S, T>(
+    inner: &mut Inner<S>,
+    job: impl FnOnce(&mut Inner<S>) -> Result<T, StoreError>,
+) -> Result<T, FrontierError> {
+    if std::mem::replace(&mut inner.is_in_doubt, true) {
+        return Err(FrontierError::Poisoned);
+    }
+    let done = job(inner);
+    inner.is_in_doubt = false;
+    Ok(done?)
+}
+
+impl<S: Store + 'static> Frontier for Local<S> {
     fn offer<'a>(&'a self, batch: Vec<Offer>) -> BoxFuture<'a, Result<Vec<Offered>, FrontierError>> {
-        Box::pin(async move { Ok(self.lock()?.offer(batch)?) })
+        Box::pin(self.work(move |inner| inner.offer(batch)))
     }
 
     fn lease<'a>(
@@ -79,7 +150,20 @@ impl<S: Store> Frontier for Local<S> {
         judge: &'a dyn Judge,
         now: Instant,
     ) -> BoxFuture<'a, Result<Leased, FrontierError>> {
-        Box::pin(async move { Ok(self.lock()?.lease(n, judge, now)?) })
+        Box::pin(async move {
+            // Nothing is leased before the last wait of this call: dropped at any point, it has leased nothing or all.
+            if self.desk.is_some() && self.inner.lock().await.scheduler.is_behind(now, n) {
+                self.work(move |inner| inner.prepare(n, now)).await?;
+            }
+            let mut inner = self.inner.lock().await;
+            attempt(&mut *inner, |inner| {
+                let leased = inner.lease(n, judge, now)?;
+                if self.desk.is_none() {
+                    inner.trim();
+                }
+                Ok(leased)
+            })
+        })
     }
 
     fn settle<'a>(
@@ -87,7 +171,7 @@ impl<S: Store> Frontier for Local<S> {
         batch: Vec<Settlement>,
         now: Instant,
     ) -> BoxFuture<'a, Result<Vec<Settled>, FrontierError>> {
-        Box::pin(async move { Ok(self.lock()?.settle(batch, now)?) })
+        Box::pin(self.work(move |inner| inner.settle(batch, now)))
     }
 
     fn renew<'a>(
@@ -96,14 +180,14 @@ impl<S: Store> Frontier for Local<S> {
         change: Renewal,
         now: Instant,
     ) -> BoxFuture<'a, Result<Renewed, FrontierError>> {
-        Box::pin(async move { Ok(self.lock()?.scheduler.renew(lease, change, now)) })
+        Box::pin(async move {
+            let mut inner = self.inner.lock().await;
+            attempt(&mut *inner, |inner| Ok(inner.scheduler.renew(lease, change, now)))
+        })
     }
 
     fn turn<'a>(&'a self, origin: Origin, news: TurnNews, now: Instant) -> BoxFuture<'a, Result<(), FrontierError>> {
-        Box::pin(async move {
-            self.lock()?.scheduler.turn(&origin, news, now);
-            Ok(())
-        })
+        Box::pin(self.tell(origin, move |scheduler, origin| scheduler.turn(origin, news, now)))
     }
 
     fn park<'a>(
@@ -113,21 +197,19 @@ impl<S: Store> Frontier for Local<S> {
         until: Option<Instant>,
         now: Instant,
     ) -> BoxFuture<'a, Result<(), FrontierError>> {
-        Box::pin(async move {
-            self.lock()?.scheduler.park(&origin, reason, until, now);
-            Ok(())
-        })
+        Box::pin(self.tell(origin, move |scheduler, origin| scheduler.park(origin, reason, until, now)))
     }
 
     fn release<'a>(&'a self, origin: Origin, now: Instant) -> BoxFuture<'a, Result<(), FrontierError>> {
-        Box::pin(async move {
-            self.lock()?.scheduler.release(&origin, now);
-            Ok(())
-        })
+        Box::pin(self.tell(origin, move |scheduler, origin| scheduler.release(origin, now)))
     }
 
     fn stats<'a>(&'a self, now: Instant) -> BoxFuture<'a, Result<Stats, FrontierError>> {
-        Box::pin(async move { Ok(self.lock()?.scheduler.stats(now)) })
+        Box::pin(self.work(move |inner| inner.stats(now)))
+    }
+
+    fn sync<'a>(&'a self) -> BoxFuture<'a, Result<(), FrontierError>> {
+        Box::pin(self.work(|inner| inner.store.sync()))
     }
 }
 
@@ -140,134 +222,4 @@ impl<S: fmt::Debug> fmt::Debug for Local<S> {
         }
         out.finish_non_exhaustive()
     }
-}
-
-impl<S: Store> Inner<S> {
-    fn offer(&mut self, batch: Vec<Offer>) -> Result<Vec<Offered>, StoreError> {
-        let mut ledger = Ledger::new(&self.store, &self.scheduler);
-        let offered = batch.into_iter().map(|offer| ledger.offer(offer)).collect::<Result<_, _>>()?;
-        let mut changes = ledger.close();
-        self.store.commit(std::mem::take(&mut changes.batch))?;
-        changes.apply(&mut self.scheduler);
-        Ok(offered)
-    }
-
-    fn settle(&mut self, batch: Vec<Settlement>, now: Instant) -> Result<Vec<Settled>, StoreError> {
-        let mut ledger = Ledger::new(&self.store, &self.scheduler);
-        let mut answers = Vec::with_capacity(batch.len());
-        let (mut applied, mut ended) = (Vec::with_capacity(batch.len()), HashSet::new());
-        for mut settlement in batch {
-            let lease = settlement.lease();
-            match self.scheduler.leased(lease).filter(|_| ended.insert(lease)) {
-                Some(leased) => {
-                    let links = ledger.settle(&leased, &mut settlement)?;
-                    answers.push(Settled::Applied { links });
-                    applied.push(settlement);
-                }
-                None => answers.push(Settled::Stale),
-            }
-        }
-        let mut changes = ledger.close();
-        self.store.commit(std::mem::take(&mut changes.batch))?;
-        self.scheduler.advance(now);
-        changes.apply(&mut self.scheduler);
-        let stale = answers.len() - applied.len();
-        applied.iter().for_each(|settlement| self.scheduler.settle(settlement, now));
-        (0..stale).for_each(|_| self.scheduler.stale());
-        Ok(answers)
-    }
-
-    fn lease(&mut self, n: usize, judge: &dyn Judge, now: Instant) -> Result<Leased, StoreError> {
-        self.end_expired(now)?;
-        let mut leased = Leased::default();
-        let refusals = self.scheduler.config().refusals_per_call.max(1);
-        let mut looks = 0;
-        while leased.leases.len() + leased.needs_robots.len() < n
-            && leased.refused.len() < refusals
-            && looks < LOOKS_PER_CALL
-        {
-            match self.scheduler.next(now) {
-                Step::Idle => break,
-                Step::Fill(fill) => {
-                    if let Err(error) = self.fill(&fill) {
-                        self.scheduler.unfilled(&fill);
-                        return leased.or(error, self.scheduler.wake_at());
-                    }
-                }
-                Step::Judge(candidate) => {
-                    looks += 1;
-                    self.decide(candidate, judge, now, &mut leased);
-                }
-            }
-        }
-        leased.wake_at = self.scheduler.wake_at();
-        Ok(leased)
-    }
-
-    fn decide(&mut self, candidate: Candidate, judge: &dyn Judge, now: Instant, leased: &mut Leased) {
-        match judge.judge(candidate.url()) {
-            Judgement::Allow(allowance) => leased.leases.push(self.scheduler.grant(candidate, allowance, now)),
-            Judgement::Refuse(refusal) => leased.refused.push(self.scheduler.refuse(candidate, refusal, now)),
-            Judgement::NeedsRobots(_) => leased.needs_robots.push(self.scheduler.await_robots(candidate, now)),
-            Judgement::Hold(Hold { reason, wait }) => {
-                let until = wait.map(|wait| now.after(wait));
-                self.scheduler.hold(candidate, reason, until, now);
-            }
-        }
-    }
-
-    fn fill(&mut self, fill: &Fill) -> Result<(), StoreError> {
-        let from = queue_key(fill.origin(), fill.priority(), fill.from());
-        let until = queue_end(fill.origin(), fill.priority(), fill.until());
-        let rows = self.store.peek(Keyspace::Queue, &from, &until, fill.limit())?;
-        let stored = rows.iter().map(|(key, value)| stored(fill, key, value)).collect();
-        self.scheduler.filled(fill, stored);
-        Ok(())
-    }
-
-    fn end_expired(&mut self, now: Instant) -> Result<(), StoreError> {
-        let mut expired = Vec::new();
-        while let Some(lease) = self.scheduler.expire(now) {
-            expired.push(lease);
-        }
-        if expired.is_empty() {
-            return Ok(());
-        }
-        tracing::debug!(leases = expired.len(), "leases ended at their deadline");
-        let mut ledger = Ledger::new(&self.store, &self.scheduler);
-        for lease in &expired {
-            if let Some(queued) = &lease.record {
-                let (origin, priority, sequence) = (&lease.origin, lease.priority, lease.sequence);
-                let place = LeasedUrl { origin, priority, sequence, key: queued.key, queued: None };
-                ledger.rewrite(&place, queued);
-            }
-        }
-        let batch = ledger.close().batch;
-        self.store.commit(batch)
-    }
-}
-
-impl Leased {
-    /// What was leased before the store failed, so that it is not left to expire; the error comes with the next call.
-    fn or(mut self, error: StoreError, wake_at: Option<Instant>) -> Result<Self, StoreError> {
-        if self.leases.is_empty() && self.refused.is_empty() && self.needs_robots.is_empty() {
-            return Err(error);
-        }
-        tracing::warn!(%error, "the frontier store failed in the middle of a call");
-        self.wake_at = wake_at;
-        Ok(self)
-    }
-}
-
-/// A row of the queue. A key that no queue record has counts as a damaged record of the place asked for.
-fn stored(fill: &Fill, key: &[u8], value: &[u8]) -> StoredUrl {
-    let origin = fill.origin();
-    let Some((_, sequence)) = place_of(origin, key) else {
-        tracing::warn!(%origin, "a queue record under a broken key stays where it is");
-        return (fill.from(), None);
-    };
-    let queued = QueuedUrl::decode(value).inspect_err(|error| {
-        tracing::warn!(%origin, sequence, %error, "a queued URL cannot be read and stays where it is");
-    });
-    (sequence, queued.ok().filter(|queued| queued.url.origin() == origin))
 }

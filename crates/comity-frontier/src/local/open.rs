@@ -1,25 +1,63 @@
 use comity_policy::Ready;
-use comity_url::{KEY_RULES_VERSION, Origin};
+use comity_url::{KEY_RULES_VERSION, Origin, UrlKey};
 
+use super::roster::{EARLIER_TICKETS, Roster};
 use crate::key::{origin_end, place_of};
-use crate::{Keyspace, Scheduler, Store, StoreError, Summary, WriteBatch};
+use crate::rest::{OriginRecord, origin_of};
+use crate::seen::SeenSet;
+use crate::totals::Totals;
+use crate::{Keyspace, Scheduler, SchedulerConfig, Store, StoreError, Summary, WriteBatch};
 
+/// Sums over all origins.
+pub(super) const TOTALS: &[u8] = b"totals";
+/// The key of the fingerprints.
+pub(super) const KEY: &[u8] = b"key";
 const FORMAT: &[u8] = b"format";
-/// Version of keys and records, and of the rules that make fingerprints.
-const VERSION: u16 = 1;
+const RUN: &[u8] = b"run";
+/// Version of keys and records; beside it stands that of the rules that make fingerprints.
+const VERSION: u16 = 2;
 /// Rows read at once.
 const PAGE: usize = 1024;
 
+/// What a frontier knows at its start.
+pub(super) struct Opened {
+    pub(super) scheduler: Scheduler,
+    pub(super) seen: SeenSet,
+    pub(super) roster: Roster,
+}
+
+/// Reads what a store holds: the fingerprints as a whole, the sums, the first sleepers. Not the queue, and not the
+/// origins one by one.
+pub(super) fn open<S: Store>(store: &mut S, config: SchedulerConfig, ready: Ready) -> Result<Opened, StoreError> {
+    check_format(store)?;
+    let run = begin_run(store)?;
+    let (seen, last_commit) = read_seen(store, &config)?;
+    let mut scheduler = Scheduler::new(config);
+    scheduler.set_totals(read_totals(store)?);
+    scheduler.skip_tickets(EARLIER_TICKETS);
+    let mut roster = Roster::new(run, ready, last_commit);
+    roster.look(store, &mut scheduler)?;
+    Ok(Opened { scheduler, seen, roster })
+}
+
 /// Checks the format of a store, writing it into an empty one.
-pub(super) fn check_format<S: Store>(store: &mut S) -> Result<(), StoreError> {
+fn check_format<S: Store>(store: &mut S) -> Result<(), StoreError> {
     let ours = [VERSION.to_be_bytes(), KEY_RULES_VERSION.to_be_bytes()].concat();
     match store.get(Keyspace::Meta, FORMAT)? {
         Some(theirs) if theirs == ours => Ok(()),
         Some(theirs) => {
-            let text = format!("frontier store: format {theirs:?}, this build reads {ours:?}");
+            let text = format!(
+                "frontier store: format {}, this build reads {}; go on with the version that wrote it, or crawl anew into another directory",
+                version(&theirs),
+                version(&ours)
+            );
             Err(StoreError::Format(text))
         }
         None => {
+            if !store.peek(Keyspace::Seen, &[], &[0xff; 9], 1)?.is_empty() {
+                let text = "frontier store: it holds URLs and no format: it was damaged, or written by somebody else";
+                return Err(StoreError::Format(text.to_owned()));
+            }
             let mut batch = WriteBatch::default();
             batch.insert(Keyspace::Meta, FORMAT.to_vec(), ours);
             store.commit(batch)
@@ -27,41 +65,99 @@ pub(super) fn check_format<S: Store>(store: &mut S) -> Result<(), StoreError> {
     }
 }
 
-/// Brings every origin of the store back. Reads the counts and not the queue.
-pub(super) fn restore<S: Store>(store: &S, scheduler: &mut Scheduler, ready: Ready) -> Result<(), StoreError> {
-    let mut from = Vec::new();
+/// `store version / version of the key rules`.
+fn version(bytes: &[u8]) -> String {
+    match bytes {
+        [a, b, c, d] => format!("{}/{}", u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Numbers this opening of the store, one more than the last.
+fn begin_run<S: Store>(store: &mut S) -> Result<u64, StoreError> {
+    let last = store.get(Keyspace::Meta, RUN)?.and_then(|bytes| Some(u64::from_be_bytes(bytes.try_into().ok()?)));
+    let run = last.unwrap_or(0).saturating_add(1);
+    let mut batch = WriteBatch::default();
+    batch.insert(Keyspace::Meta, RUN.to_vec(), run.to_be_bytes().to_vec());
+    store.commit(batch)?;
+    Ok(run)
+}
+
+fn read_seen<S: Store>(store: &S, config: &SchedulerConfig) -> Result<(SeenSet, u64), StoreError> {
+    let mut seen = SeenSet::new(config.seen);
+    let (mut from, mut last_commit) = (Vec::new(), 0);
     loop {
-        let rows = store.peek(Keyspace::Origin, &from, &[0xff], PAGE)?;
-        let Some((last, _)) = rows.last() else { return Ok(()) };
+        let rows = store.peek(Keyspace::Seen, &from, &[0xff; 9], PAGE)?;
+        let Some((last, _)) = rows.last() else { return Ok((seen, last_commit)) };
         from.clone_from(last);
         from.push(0);
-        for (key, value) in rows {
-            match origin_of(&key) {
-                Some(origin) => {
-                    let summary = Summary::decode(&value).or_else(|_| recount(store, &origin))?;
-                    scheduler.restore(&origin, summary, ready);
-                }
-                None => tracing::warn!(key = %String::from_utf8_lossy(&key), "a stored origin cannot be read"),
+        for (key, prints) in &rows {
+            let (prints, rest) = prints.as_chunks::<16>();
+            let number = key.as_slice().try_into().map(u64::from_be_bytes);
+            let (Ok(number), []) = (number, rest) else {
+                let text = "frontier store: a row of the seen-set is not what was written; the store is damaged";
+                return Err(StoreError::Format(text.to_owned()));
+            };
+            last_commit = number;
+            for print in prints {
+                seen.insert(UrlKey::from_bytes(*print));
             }
         }
     }
 }
 
-fn origin_of(key: &[u8]) -> Option<Origin> {
-    Origin::parse(std::str::from_utf8(key).ok()?).ok()
+/// The sums; counted anew when they cannot be read.
+fn read_totals<S: Store>(store: &S) -> Result<Totals, StoreError> {
+    let written = store.get(Keyspace::Meta, TOTALS)?;
+    match written.as_deref().map(Totals::decode) {
+        Some(Ok(totals)) => Ok(totals),
+        Some(Err(_)) => add_up(store),
+        None if store.peek(Keyspace::Origin, &[], &[0xff], 1)?.is_empty() => Ok(Totals::default()),
+        None => add_up(store),
+    }
+}
+
+/// Adds up the counts of every origin: summaries are rebuilt when in doubt.
+fn add_up<S: Store>(store: &S) -> Result<Totals, StoreError> {
+    tracing::warn!("the sums of the frontier cannot be read and are added up anew");
+    let (mut totals, mut from) = (Totals::default(), Vec::new());
+    loop {
+        let rows = store.peek(Keyspace::Origin, &from, &[0xff], PAGE)?;
+        let Some((last, _)) = rows.last() else { return Ok(totals) };
+        from.clone_from(last);
+        from.push(0);
+        for (key, value) in rows {
+            let Some(origin) = origin_of(&key) else {
+                tracing::warn!(key = %String::from_utf8_lossy(&key), "a stored origin cannot be read");
+                continue;
+            };
+            let record = OriginRecord::decode(&value).or_else(|_| recount(store, &origin))?;
+            totals.origins += 1;
+            totals.add(&record.summary);
+        }
+    }
 }
 
 /// Counts an origin's queue anew: summaries are rebuilt when in doubt.
-fn recount<S: Store>(store: &S, origin: &Origin) -> Result<Summary, StoreError> {
+pub(super) fn recount<S: Store>(store: &S, origin: &Origin) -> Result<OriginRecord, StoreError> {
     tracing::warn!(%origin, "the counts of an origin cannot be read and are rebuilt from its queue");
     let (mut from, until) = (origin.as_str().as_bytes().to_vec(), origin_end(origin));
     from.push(0);
     let mut places = Vec::new();
     loop {
         let rows = store.peek(Keyspace::Queue, &from, &until, PAGE)?;
-        let Some((last, _)) = rows.last() else { return Ok(Summary::recount(places.into_iter())) };
+        let Some((last, _)) = rows.last() else {
+            let summary = Summary::recount(places.into_iter());
+            return Ok(OriginRecord { summary, row: None, rest: None });
+        };
         from.clone_from(last);
         from.push(0);
         places.extend(rows.iter().filter_map(|(key, _)| place_of(origin, key)));
     }
+}
+
+/// A frontier that knows nothing.
+pub(super) fn nothing(config: SchedulerConfig, ready: Ready) -> Opened {
+    let seen = SeenSet::new(config.seen);
+    Opened { scheduler: Scheduler::new(config), seen, roster: Roster::new(1, ready, 0) }
 }

@@ -1,8 +1,9 @@
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use comity_policy::Instant;
 use comity_url::UrlKey;
 
+use super::deadlines::Deadlines;
 use crate::{LeaseId, QueuedUrl};
 
 /// The table of leases: places that are used again under a new generation, and their deadlines.
@@ -12,7 +13,7 @@ use crate::{LeaseId, QueuedUrl};
 pub(super) struct Leases {
     places: Vec<Place>,
     free: Vec<u32>,
-    deadlines: BTreeSet<(Instant, u32)>,
+    deadlines: Deadlines,
     late: HashMap<Spot, LeaseId>,
     late_order: VecDeque<(Spot, LeaseId)>,
     held: u32,
@@ -84,24 +85,32 @@ impl Leases {
 
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.first().map(|first| first.0)
+        self.deadlines.next()
+    }
+
+    /// Origins of which an expired lease may still be settled.
+    pub(super) fn late_origins(&self) -> HashSet<u32> {
+        self.late.keys().map(|spot| spot.origin).collect()
     }
 
     /// Adds a lease. Whoever held its URL before and is late gets nothing any more.
     pub(super) fn open(&mut self, held: Held) -> LeaseId {
-        if let Some(late) = self.late.remove(&held.spot) {
+        if !self.late.is_empty()
+            && let Some(late) = self.late.remove(&held.spot)
+        {
             self.release(late);
         }
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place { generation: 0, state: State::Free });
             u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
         });
-        self.deadlines.insert((held.deadline, index));
         self.held += 1;
         let place = &mut self.places[index as usize];
         place.generation = place.generation.wrapping_add(1);
+        let id = LeaseId::from_u64(u64::from(place.generation) << 32 | u64::from(index));
+        self.deadlines.add(held.deadline, id);
         place.state = State::Held(held);
-        LeaseId::from_u64(u64::from(place.generation) << 32 | u64::from(index))
+        id
     }
 
     /// A running lease.
@@ -124,11 +133,10 @@ impl Leases {
 
     /// Moves the deadline of a running lease.
     pub(super) fn postpone(&mut self, id: LeaseId, deadline: Instant) {
-        let Some(index) = self.index(id) else { return };
         let Some(held) = self.held_mut(id) else { return };
         let old = std::mem::replace(&mut held.deadline, deadline);
-        self.deadlines.remove(&(old, index));
-        self.deadlines.insert((deadline, index));
+        self.deadlines.postpone(old, deadline, id);
+        self.tidy();
     }
 
     /// Takes a running or late lease out.
@@ -144,7 +152,8 @@ impl Leases {
         match &closed {
             Closed::Held(held) => {
                 self.held -= 1;
-                self.deadlines.remove(&(held.deadline, index));
+                self.deadlines.remove(held.deadline, id);
+                self.tidy();
             }
             Closed::Late(late) => {
                 self.late.remove(&late.spot);
@@ -155,15 +164,25 @@ impl Leases {
 
     /// Ends the lease with the earliest deadline if that has passed; it stays known as late.
     pub(super) fn expire(&mut self, now: Instant) -> Option<Held> {
-        let (deadline, index) = *self.deadlines.first().filter(|first| first.0 <= now)?;
-        self.deadlines.remove(&(deadline, index));
+        let id = self.deadlines.pop(now)?;
+        let index = self.index(id)?;
         let place = self.places.get_mut(index as usize)?;
         let State::Held(held) = std::mem::replace(&mut place.state, State::Free) else { return None };
-        let id = LeaseId::from_u64(u64::from(place.generation) << 32 | u64::from(index));
         place.state = State::Late(Late { spot: held.spot, key: held.queued.key });
         self.held -= 1;
+        self.tidy();
         self.remember(held.spot, id);
         Some(held)
+    }
+
+    /// Brings a deadline that holds to the front.
+    fn tidy(&mut self) {
+        let Self { places, deadlines, held, .. } = self;
+        let holds = |deadline: Instant, id: LeaseId| {
+            let place = places.get(place_of(id) as usize).filter(|place| place.generation == generation_of(id));
+            matches!(place, Some(Place { state: State::Held(held), .. }) if held.deadline == deadline)
+        };
+        deadlines.tidy(*held, holds);
     }
 
     fn remember(&mut self, spot: Spot, id: LeaseId) {
@@ -191,9 +210,17 @@ impl Leases {
 
     /// The place of a lease, if its generation is the current one.
     fn index(&self, id: LeaseId) -> Option<u32> {
-        let token = id.to_u64();
-        let index = u32::try_from(token & 0xffff_ffff).ok()?;
-        let place = self.places.get(index as usize)?;
-        (u64::from(place.generation) == token >> 32).then_some(index)
+        let place = self.places.get(place_of(id) as usize)?;
+        (place.generation == generation_of(id)).then_some(place_of(id))
     }
+}
+
+/// The place a lease has in the table.
+const fn place_of(id: LeaseId) -> u32 {
+    (id.to_u64() & 0xffff_ffff) as u32
+}
+
+/// How often its place had been used when it began.
+const fn generation_of(id: LeaseId) -> u32 {
+    (id.to_u64() >> 32) as u32
 }

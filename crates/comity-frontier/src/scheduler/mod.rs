@@ -1,9 +1,13 @@
+mod check;
 mod classes;
+mod deadlines;
 mod due;
 mod leases;
 mod origin;
 mod settle;
+mod sleep;
 mod step;
+mod warm;
 
 use std::collections::HashMap;
 
@@ -15,36 +19,62 @@ pub use self::step::{Candidate, Fill, Step, StoredUrl};
 
 use self::due::Due;
 use self::leases::Leases;
-use self::origin::{Held, OriginState};
-use crate::{Ending, SchedulerConfig, Stats, Summary, TurnNews, Waiting};
+use self::origin::OriginState;
+pub(crate) use self::sleep::{Sleeper, Waking};
+use crate::rest::{Held, Row};
+use crate::totals::Totals;
+use crate::{SchedulerConfig, Stats, Summary, TurnNews, Waiting};
 
 /// The order in which URLs are leased: a state machine without I/O, clock or task.
 ///
 /// Every method takes the time and says what to do; whoever drives it ([`Local`](crate::Local)) reads and writes the
-/// store and asks the judge. It stores one instant per origin that it is *told* and computes no delay. A call costs
-/// a logarithm of the number of origins; none walks over all.
+/// store and asks the judge. It stores one instant per origin that it is *told* and computes no delay. None of its calls
+/// walks over all origins: a timing wheel finds the next one (decision 0034).
+///
+/// It knows the origins that are in memory; the others sleep in the store, and of those it knows when the first is due.
 ///
 /// What it is told must be committed first: it never knows of a URL that the store could lose.
+///
+/// # Invariants
+///
+/// 1. Of one origin there are `per_origin` leases for fetches at most; those whose head is outstanding are among them, and
+///    they among the leases of any kind.
+/// 2. An origin stands among those that come due once at most, exactly while it is eligible, at the latest of what it was
+///    told and not before the instant at which it became eligible.
+/// 3. The leases of all origins add up to the leases in the table.
+/// 4. What stands first among those that come due is the earliest, by instant and then by ticket; what stands first among the
+///    deadlines is the earliest, and runs.
+///
+/// Debug builds check the first two for each origin that changes, the third now and then, so that it costs each change a
+/// constant share, and the fourth as their types say. The property tests hold all of it against a slow model.
 #[derive(Debug)]
 pub struct Scheduler {
     config: SchedulerConfig,
     origins: Vec<OriginState>,
     index: HashMap<Origin, u32>,
+    /// Places in `origins` whose origin went to sleep.
+    free: Vec<u32>,
     due: Due,
+    /// Instant and ticket of the sleeping origin that is due first.
+    horizon: Option<(Instant, u64)>,
     leases: Leases,
     latest: Instant,
     ready: u64,
     totals: Totals,
+    /// Origins in memory of which the store has no record.
+    unstored: u64,
+    /// Sleeping origins that only an event can make due.
+    stuck_asleep: u64,
+    since_start: SinceStart,
+    /// Looks for a URL until records are read ahead again.
+    warm: u8,
+    /// Changes since the sums were checked, in debug builds.
+    unchecked: usize,
 }
 
-/// Sums over all origins, kept as they change.
+/// Counts since the start.
 #[derive(Clone, Copy, Debug, Default)]
-struct Totals {
-    admitted: u64,
-    queued: u64,
-    done: u64,
-    refused: u64,
-    failed: u64,
+struct SinceStart {
     damaged: u64,
     turned_away: u64,
     expired: u64,
@@ -59,11 +89,18 @@ impl Scheduler {
             config,
             origins: Vec::new(),
             index: HashMap::new(),
+            free: Vec::new(),
             due: Due::default(),
+            horizon: None,
             leases: Leases::default(),
             latest: Instant::START,
             ready: 0,
             totals: Totals::default(),
+            unstored: 0,
+            stuck_asleep: 0,
+            since_start: SinceStart::default(),
+            warm: 0,
+            unchecked: 0,
         }
     }
 
@@ -73,17 +110,16 @@ impl Scheduler {
         &self.config
     }
 
-    /// The counts of an origin; `None` when it is unknown.
+    /// The counts of an origin in memory.
     #[must_use]
     pub fn summary(&self, origin: &Origin) -> Option<&Summary> {
-        let index = *self.index.get(origin)?;
-        self.origins.get(index as usize).map(|state| &state.summary)
+        self.state(origin).map(|state| &state.summary)
     }
 
-    /// Origins known.
+    /// Origins known, sleeping ones too.
     #[must_use]
-    pub fn origins(&self) -> u64 {
-        self.origins.len() as u64
+    pub const fn origins(&self) -> u64 {
+        self.totals.origins + self.unstored
     }
 
     /// Records in the queue, leased ones among them.
@@ -97,27 +133,13 @@ impl Scheduler {
         self.latest = self.latest.max(now);
     }
 
-    /// Takes over an origin found in the store: its records are read from the head once. It is not due before
-    /// `ready`, since what was asked of it just before the stop is not known.
-    pub fn restore(&mut self, origin: &Origin, summary: Summary, ready: Ready) {
-        let index = self.know(origin);
-        let classes = summary.classes().to_vec();
-        self.adopt(origin, summary);
-        self.with(index, |state| {
-            state.turn.ready = ready;
-            for (priority, count) in classes {
-                state.classes.append(priority, 0, count);
-            }
-        });
-    }
-
-    /// Replaces the counts of an origin by those just committed.
-    pub fn adopt(&mut self, origin: &Origin, summary: Summary) {
+    /// Replaces the counts of an origin by those just committed, with its key among those that come due.
+    pub(crate) fn adopt(&mut self, origin: &Origin, summary: Summary, row: Option<Row>) {
         let index = self.know(origin);
         if let Some(state) = self.origins.get_mut(index as usize) {
-            self.totals.subtract(&state.summary);
-            self.totals.add(&summary);
             state.summary = summary;
+            state.row = row;
+            self.unstored -= u64::from(!std::mem::replace(&mut state.stored, true));
         }
     }
 
@@ -129,14 +151,14 @@ impl Scheduler {
 
     /// Counts offers that a budget turned away.
     pub const fn turn_away(&mut self, offers: u64) {
-        self.totals.turned_away += offers;
+        self.since_start.turned_away += offers;
     }
 
     /// Takes in what was learnt about an origin outside a lease. News of an unknown origin are kept while there is
     /// room for one more.
     pub fn turn(&mut self, origin: &Origin, news: TurnNews, now: Instant) {
         self.advance(now);
-        if self.origins() >= self.config.origins && !self.index.contains_key(origin) {
+        if self.origins() >= self.config.origins && !self.knows(origin) {
             return;
         }
         let index = self.know(origin);
@@ -175,15 +197,16 @@ impl Scheduler {
     /// deadline of a lease.
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {
-        let due = if self.is_full() { None } else { self.due.next() };
+        let due = if self.is_full() { None } else { self.next_due() };
         [due, self.leases.next_deadline()].into_iter().flatten().min()
     }
 
-    /// Counts, the next due instant, and who waits for what.
+    /// Counts, the next due instant, and who of those in memory waits for what.
     #[must_use]
     pub fn stats(&self, now: Instant) -> Stats {
         let leased = u64::from(self.leases.held());
-        let Totals { admitted, queued, done, refused, failed, damaged, turned_away, expired, stale } = self.totals;
+        let Totals { admitted, queued, done, refused, failed, .. } = self.totals;
+        let SinceStart { damaged, turned_away, expired, stale } = self.since_start;
         Stats {
             queued: queued.saturating_sub(leased).saturating_sub(damaged),
             leased,
@@ -193,11 +216,11 @@ impl Scheduler {
             failed,
             damaged,
             origins: self.origins(),
-            stuck: self.due.stuck() as u64,
+            stuck: self.due.stuck() as u64 + self.stuck_asleep,
             turned_away,
             expired,
             stale,
-            next_due: self.due.next(),
+            next_due: self.next_due(),
             waiting: self.waiting(now.max(self.latest)),
         }
     }
@@ -221,10 +244,25 @@ impl Scheduler {
         if let Some(index) = self.index.get(origin) {
             return *index;
         }
-        let index = u32::try_from(self.origins.len()).unwrap_or(u32::MAX);
-        self.index.insert(origin.clone(), index);
-        self.origins.push(OriginState::new(origin.clone()));
+        self.unstored += 1;
+        self.place_state(OriginState::new(origin.clone()))
+    }
+
+    /// Gives the state of an origin a place.
+    fn place_state(&mut self, state: OriginState) -> u32 {
+        let last = u32::try_from(self.origins.len()).unwrap_or(u32::MAX);
+        let index = self.free.pop().unwrap_or(last);
+        self.index.insert(state.origin.clone(), index);
+        match self.origins.get_mut(index as usize) {
+            Some(place) => *place = state,
+            None => self.origins.push(state),
+        }
         index
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let asleep = self.horizon.map(|horizon| horizon.0).filter(|at| *at != Instant::NEVER);
+        [self.due.next(), asleep].into_iter().flatten().min()
     }
 
     /// Changes an origin and moves it to where it then belongs among the due ones.
@@ -233,6 +271,9 @@ impl Scheduler {
         change(state);
         let due = state.due(&self.config);
         state.place = self.due.place(index, state.place, due, self.latest);
+        if cfg!(debug_assertions) {
+            self.check(index);
+        }
     }
 
     /// As [`Scheduler::with`], for an origin that just had its turn: it goes behind all that are due.
@@ -243,24 +284,6 @@ impl Scheduler {
             self.due.remove(index, place);
         }
         self.with(index, change);
-    }
-}
-
-impl Totals {
-    fn add(&mut self, summary: &Summary) {
-        self.admitted += summary.admitted();
-        self.queued += summary.queued();
-        self.done += summary.ended(Ending::Done);
-        self.refused += summary.ended(Ending::Refused);
-        self.failed += summary.ended(Ending::Failed);
-    }
-
-    fn subtract(&mut self, summary: &Summary) {
-        self.admitted -= summary.admitted();
-        self.queued -= summary.queued();
-        self.done -= summary.ended(Ending::Done);
-        self.refused -= summary.ended(Ending::Refused);
-        self.failed -= summary.ended(Ending::Failed);
     }
 }
 

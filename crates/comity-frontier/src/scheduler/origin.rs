@@ -5,6 +5,7 @@ use comity_url::Origin;
 
 use super::classes::Classes;
 use super::due::Place;
+use crate::rest::{Held, Row};
 use crate::{SchedulerConfig, Summary, Why};
 
 /// What the scheduler knows about one origin. Never dropped: politeness outlives an empty queue.
@@ -35,15 +36,16 @@ pub(super) struct OriginState {
     pub(super) out: u32,
     /// Refusals in a row since the last lease.
     pub(super) refusals: u8,
+    /// Retries that it had when it woke: reading from the cursor on may meet them, and passes them over.
+    pub(super) passed_over: BTreeSet<(u8, u64)>,
     /// Its entry among the due origins, if it is eligible.
     pub(super) place: Option<Place>,
-}
-
-/// Not before an instant, for a reason.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    pub(super) until: Instant,
-    pub(super) reason: Reason,
+    /// Whether the store has a record of it; one that was only heard of has none.
+    pub(super) stored: bool,
+    /// Its key among those of the store that come due.
+    pub(super) row: Option<Row>,
+    /// Records that cannot be read, met since it came into memory.
+    pub(super) damaged: u64,
 }
 
 /// Nothing was told yet: due at once, one request at a time.
@@ -66,7 +68,11 @@ impl OriginState {
             open: 0,
             out: 0,
             refusals: 0,
+            passed_over: BTreeSet::new(),
             place: None,
+            stored: false,
+            row: None,
+            damaged: 0,
         }
     }
 

@@ -3,6 +3,7 @@ use comity_url::{Origin, UrlKey};
 
 use super::classes::Entry;
 use super::leases::{Closed, Errand, Held, Late};
+use super::origin::OriginState;
 use super::{Scheduler, turn_at};
 use crate::{LeaseId, QueuedUrl, Renewal, Renewed, Settlement};
 
@@ -34,7 +35,7 @@ impl Scheduler {
     pub fn settle(&mut self, settlement: &Settlement, now: Instant) {
         self.advance(now);
         match (self.leases.close(settlement.lease()), settlement) {
-            (None, _) => self.totals.stale += 1,
+            (None, _) => self.since_start.stale += 1,
             (Some(Closed::Held(held)), settlement) => self.settle_held(held, settlement),
             (Some(Closed::Late(late)), settlement) => self.settle_late(late, settlement),
         }
@@ -42,7 +43,7 @@ impl Scheduler {
 
     /// Counts a settlement that came too late to count.
     pub const fn stale(&mut self) {
-        self.totals.stale += 1;
+        self.since_start.stale += 1;
     }
 
     /// Moves the deadline of a lease, or tells that its head arrived, or both.
@@ -71,33 +72,48 @@ impl Scheduler {
     pub fn expire(&mut self, now: Instant) -> Option<Expired> {
         self.advance(now);
         let held = self.leases.expire(self.latest)?;
-        self.totals.expired += 1;
+        self.since_start.expired += 1;
         let origin = held.queued.url.origin().clone();
         let (priority, sequence) = (held.spot.priority, held.spot.sequence);
-        let failed = held.errand != Errand::Refusal;
-        let queued = self.give_back(held, u32::from(failed), None);
-        Some(Expired { origin, priority, sequence, record: failed.then_some(queued) })
+        let (index, errand) = (held.spot.origin, held.errand);
+        let failed = errand != Errand::Refusal;
+        let attempts = held.queued.attempts.saturating_add(u32::from(failed));
+        let record = failed.then(|| QueuedUrl { attempts, ..held.queued.clone() });
+        self.ready += 1;
+        self.with(index, |state| {
+            state.vacate(errand);
+            state.take_back(held, u32::from(failed), None);
+        });
+        Some(Expired { origin, priority, sequence, record })
     }
 
-    /// The place is freed first and the turn told then: told while the head still counts as outstanding, the origin
-    /// would not be eligible for a moment, and lose its place among those that are due.
+    /// Everything changes at once: an origin that was not eligible for a moment would lose its place among those that
+    /// are due.
     fn settle_held(&mut self, held: Held, settlement: &Settlement) {
-        let index = held.spot.origin;
+        let (index, errand) = (held.spot.origin, held.errand);
         match settlement {
-            Settlement::Done { pace, turn, .. } | Settlement::Failed { pace, turn, .. } => {
-                self.vacate(&held);
-                self.tell(index, *pace, *turn);
-            }
-            Settlement::Refused { .. } => self.vacate(&held),
+            Settlement::Done { pace, turn, .. } | Settlement::Failed { pace, turn, .. } => self.with(index, |state| {
+                state.vacate(errand);
+                state.learn(*pace, *turn);
+            }),
+            Settlement::Refused { .. } => self.with(index, |state| state.vacate(errand)),
             Settlement::Retry { pace, turn, not_before, .. } => {
                 let defer = Some(*not_before).filter(|at| *at > self.latest);
-                self.give_back(held, 1, defer);
-                self.tell(index, *pace, *turn);
+                self.ready += u64::from(defer.is_none());
+                self.with(index, |state| {
+                    state.vacate(errand);
+                    state.take_back(held, 1, defer);
+                    state.learn(*pace, *turn);
+                });
             }
             Settlement::Snooze { pace, turn, until, reason, .. } => {
-                self.give_back(held, 0, None);
-                self.tell(index, *pace, *turn);
-                self.tell(index, *pace, turn_at(*turn, *until, *reason));
+                self.ready += 1;
+                self.with(index, |state| {
+                    state.vacate(errand);
+                    state.take_back(held, 0, None);
+                    state.learn(*pace, *turn);
+                    state.tell(turn_at(*turn, *until, *reason));
+                });
             }
         }
     }
@@ -108,51 +124,15 @@ impl Scheduler {
         match settlement {
             Settlement::Done { pace, turn, .. } | Settlement::Failed { pace, turn, .. } => {
                 self.forget(late);
-                self.tell(spot.origin, *pace, *turn);
+                self.with(spot.origin, |state| state.learn(*pace, *turn));
             }
             Settlement::Refused { .. } => self.forget(late),
-            Settlement::Retry { pace, turn, .. } => self.tell(spot.origin, *pace, *turn),
-            Settlement::Snooze { pace, turn, until, reason, .. } => {
-                self.tell(spot.origin, *pace, *turn);
-                self.tell(spot.origin, *pace, turn_at(*turn, *until, *reason));
-            }
+            Settlement::Retry { pace, turn, .. } => self.with(spot.origin, |state| state.learn(*pace, *turn)),
+            Settlement::Snooze { pace, turn, until, reason, .. } => self.with(spot.origin, |state| {
+                state.learn(*pace, *turn);
+                state.tell(turn_at(*turn, *until, *reason));
+            }),
         }
-    }
-
-    fn tell(&mut self, index: u32, pace: OriginPace, turn: Turn) {
-        self.with(index, |state| {
-            state.pace = pace;
-            state.tell(turn);
-        });
-    }
-
-    /// Frees what a lease held of its origin.
-    fn vacate(&mut self, held: &Held) {
-        let (head, open) = match held.errand {
-            Errand::Head => (1, 1),
-            Errand::Body => (0, 1),
-            Errand::Refusal => (0, 0),
-        };
-        self.with(held.spot.origin, |state| {
-            state.heads = state.heads.saturating_sub(head);
-            state.open = state.open.saturating_sub(open);
-            state.out = state.out.saturating_sub(1);
-        });
-    }
-
-    /// Puts the URL of an ended lease back to its place, or among the retries that wait for `defer`.
-    fn give_back(&mut self, held: Held, attempts: u32, defer: Option<Instant>) -> QueuedUrl {
-        self.vacate(&held);
-        let Held { spot, mut queued, .. } = held;
-        queued.attempts = queued.attempts.saturating_add(attempts);
-        self.ready += u64::from(defer.is_none());
-        self.with(spot.origin, |state| match defer {
-            Some(at) => {
-                state.deferred.insert((at, spot.priority, spot.sequence));
-            }
-            None => state.classes.put(spot.priority, Entry { sequence: spot.sequence, queued: queued.clone() }),
-        });
-        queued
     }
 
     /// Takes a waiting URL out.
@@ -163,6 +143,38 @@ impl Scheduler {
             was_ready = state.classes.forget(spot.priority, spot.sequence);
         });
         self.ready -= u64::from(was_ready);
+    }
+}
+
+impl OriginState {
+    /// Frees what a lease held.
+    fn vacate(&mut self, errand: Errand) {
+        let (head, open) = match errand {
+            Errand::Head => (1, 1),
+            Errand::Body => (0, 1),
+            Errand::Refusal => (0, 0),
+        };
+        self.heads = self.heads.saturating_sub(head);
+        self.open = self.open.saturating_sub(open);
+        self.out = self.out.saturating_sub(1);
+    }
+
+    /// Takes in what the pacer says after a settlement.
+    fn learn(&mut self, pace: OriginPace, turn: Turn) {
+        self.pace = pace;
+        self.tell(turn);
+    }
+
+    /// Puts the URL of an ended lease back to its place, or among the retries that wait for `defer`.
+    fn take_back(&mut self, held: Held, attempts: u32, defer: Option<Instant>) {
+        let Held { spot, mut queued, .. } = held;
+        queued.attempts = queued.attempts.saturating_add(attempts);
+        match defer {
+            Some(at) => {
+                self.deferred.insert((at, spot.priority, spot.sequence));
+            }
+            None => self.classes.put(spot.priority, Entry { sequence: spot.sequence, queued }),
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use comity_url::{CrawlUrl, Origin};
 use super::Scheduler;
 use super::classes::Entry;
 use super::leases::{Errand, Held as HeldLease, Spot};
-use super::origin::{Held, OriginState};
+use super::origin::OriginState;
+use crate::rest::Held;
 use crate::{Lease, QueuedUrl, RefusedLease};
 
 /// What to do next to find a URL to lease.
@@ -15,6 +16,9 @@ use crate::{Lease, QueuedUrl, RefusedLease};
 pub enum Step {
     /// Read records from the store, then call [`Scheduler::filled`] or [`Scheduler::unfilled`].
     Fill(Fill),
+    /// An origin that sleeps in the store has been due for longest: bring it back to memory, and tell when
+    /// the next one is due.
+    Recall,
     /// Ask the judge, then call [`Scheduler::grant`], [`Scheduler::refuse`], [`Scheduler::await_robots`] or
     /// [`Scheduler::hold`].
     Judge(Candidate),
@@ -99,23 +103,38 @@ impl Scheduler {
         if self.is_full() {
             return Step::Idle;
         }
-        let Some(index) = self.due.first_due(now) else { return Step::Idle };
-        let room = u64::from(self.config.resident).saturating_sub(self.ready);
-        let most = self.config.resident_per_origin.max(1);
-        let Some(state) = self.origins.get_mut(index as usize) else { return Step::Idle };
-        if let Some(retry) = state.deferred.first().copied().filter(|retry| retry.0 <= now) {
-            state.deferred.remove(&retry);
-            state.overdue += 1;
-            return Step::Fill(Fill::one(index, &state.origin, retry));
+        let first = self.due.first_due(now);
+        if let Some(horizon) = self.horizon.filter(|horizon| horizon.0 <= now)
+            && first.is_none_or(|first| (first.0, first.1) > horizon)
+        {
+            return Step::Recall;
         }
-        if let Some((priority, entry)) = state.classes.pop() {
+        let Some((_, _, index)) = first else { return Step::Idle };
+        self.warm(now);
+        if let Some(state) = self.origins.get_mut(index as usize)
+            && state.deferred.first().is_none_or(|retry| retry.0 > now)
+            && let Some((priority, entry)) = state.classes.pop()
+        {
             self.ready -= 1;
             return Step::Judge(Candidate { index, priority, entry });
         }
-        let Some(class) = state.classes.first() else { return Step::Idle };
+        self.fill_of(index, now).map_or(Step::Idle, Step::Fill)
+    }
+
+    /// What to read for an origin that is due and holds nothing ready, or a retry whose instant has come.
+    pub(super) fn fill_of(&mut self, index: u32, now: Instant) -> Option<Fill> {
+        let room = u64::from(self.config.resident).saturating_sub(self.ready);
+        let most = self.config.resident_per_origin.max(1);
+        let state = self.origins.get_mut(index as usize)?;
+        if let Some(retry) = state.deferred.first().copied().filter(|retry| retry.0 <= now) {
+            state.deferred.remove(&retry);
+            state.overdue += 1;
+            return Some(Fill::one(index, &state.origin, retry));
+        }
+        let class = state.classes.first()?;
         let limit = u64::from(class.next_fill.min(most)).min(room / 64).max(1);
         class.next_fill = class.next_fill.saturating_mul(2).min(most);
-        Step::Fill(Fill {
+        Some(Fill {
             index,
             origin: state.origin.clone(),
             priority: class.priority,
@@ -127,9 +146,13 @@ impl Scheduler {
     }
 
     /// Takes in the records read for `fill`, in key order; fewer than asked for means that there are no more.
-    pub fn filled(&mut self, fill: &Fill, rows: Vec<StoredUrl>) {
-        let read = rows.len();
+    pub fn filled(&mut self, fill: &Fill, mut rows: Vec<StoredUrl>) {
+        let exhausted = rows.len() < fill.limit;
         let cursor = rows.last().map_or(fill.from, |last| last.0.saturating_add(1));
+        if fill.retry.is_none() {
+            self.drop_deferred(fill, &mut rows);
+        }
+        let read = rows.len();
         let entries: Vec<Entry> =
             rows.into_iter().filter_map(|(sequence, queued)| queued.map(|queued| Entry { sequence, queued })).collect();
         self.ready += entries.len() as u64;
@@ -140,10 +163,19 @@ impl Scheduler {
                 state.overdue = state.overdue.saturating_sub(u32::from(entries.is_empty()));
                 entries.into_iter().for_each(|entry| state.classes.put(fill.priority, entry));
             } else {
-                damaged += state.classes.fill(fill.priority, entries, read as u64, cursor, read < fill.limit);
+                damaged += state.classes.fill(fill.priority, entries, read as u64, cursor, exhausted);
             }
+            state.damaged += damaged;
         });
-        self.totals.damaged += damaged;
+        self.since_start.damaged += damaged;
+    }
+
+    /// An origin that slept is read from its first waiting URL on, and retries that it had may lie behind.
+    fn drop_deferred(&mut self, fill: &Fill, rows: &mut Vec<StoredUrl>) {
+        let Some(state) = self.origins.get_mut(fill.index as usize) else { return };
+        if !state.passed_over.is_empty() {
+            rows.retain(|row| !state.passed_over.remove(&(fill.priority, row.0)));
+        }
     }
 
     /// The records for `fill` could not be read: they will be asked for again.

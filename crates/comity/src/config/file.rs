@@ -275,7 +275,8 @@ section! {
 section! {
     /// `[frontier]`
     FrontierSection {
-        /// `memory`: the queue lives as long as the process.
+        /// `disk` (default): the queue is kept in the crawl directory, and the crawl can be resumed. `memory`: it lives as
+        /// long as the process.
         store: String,
     }
 }

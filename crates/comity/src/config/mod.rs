@@ -3,6 +3,7 @@
 
 mod agent;
 mod bounds;
+mod diff;
 mod discovery;
 mod error;
 mod exceptions;
@@ -12,6 +13,7 @@ mod proxies;
 mod resolve;
 mod units;
 
+pub(crate) use diff::{accept, changes};
 pub use discovery::{SitemapSettings, Sitemaps, TrapSettings};
 pub use error::ConfigError;
 pub(crate) use exceptions::expiring;
@@ -22,5 +24,5 @@ pub use file::{
 };
 pub use gate::GateSettings;
 pub use proxies::ProxySection;
-pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, Revisit, WarcSettings};
+pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, QueueStore, Revisit, WarcSettings};
 pub use units::{ByteSize, Span};

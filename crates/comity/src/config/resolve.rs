@@ -55,6 +55,8 @@ pub struct CrawlConfig {
     pub types: MediaTypes,
     /// What successive crawls share; `None` keeps it inside the crawl directory.
     pub state_dir: Option<PathBuf>,
+    /// Where the queue is kept.
+    pub store: QueueStore,
     /// What is written.
     pub archive: ArchiveConfig,
     /// Settings that were raised to what politeness demands, said in the summary.
@@ -90,6 +92,27 @@ pub enum Revisit {
     /// Once per crawl.
     #[default]
     Never,
+}
+
+/// Where the queue is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueStore {
+    /// In the crawl directory; in memory for a crawl that has none.
+    #[default]
+    Disk,
+    /// In memory: gone with the process.
+    Memory,
+}
+
+impl QueueStore {
+    /// As written in `[frontier] store`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Memory => "memory",
+        }
+    }
 }
 
 /// What is written.
@@ -132,6 +155,7 @@ impl CrawlConfig {
             max_rate_domain: gate.max_rate_domain,
             robots: gate.robots,
             state_dir,
+            store: one_of("[frontier] store", file.frontier.store.as_deref(), &STORES)?,
             archive: archive(&file)?,
             identity: gate.identity,
             fetch,
@@ -195,7 +219,7 @@ impl CrawlConfig {
             Cookies::Memory => "memory",
         });
         file.state.dir = Some(self.state_dir.clone().unwrap_or_default());
-        file.frontier.store = own("memory");
+        file.frontier.store = own(self.store.as_str());
         file.archive.warc = Some(self.archive.warc.is_some());
         file.archive.level = self.archive.warc.map(|warc| warc.level);
         file.archive.rollover = self.archive.warc.map(|warc| ByteSize(warc.rollover));
@@ -341,6 +365,9 @@ pub(super) fn refuse_public(networks: &[Network]) -> Result<(), ConfigError> {
     }
 }
 
+const STORES: [(&str, QueueStore); 2] =
+    [(QueueStore::Disk.as_str(), QueueStore::Disk), (QueueStore::Memory.as_str(), QueueStore::Memory)];
+
 fn archive(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> {
     let typed = &file.archive;
     let level = typed.level.unwrap_or(3);
@@ -348,8 +375,6 @@ fn archive(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> {
         return Err(ConfigError::new(format!("{level} is no gzip level")).at("[archive] level").hint("1 to 9"));
     }
     let rollover = typed.rollover.map_or(1_000_000_000, |size| size.0);
-    let stores = [("memory", ())];
-    one_of("[frontier] store", Some(file.frontier.store.as_deref().unwrap_or("memory")), &stores)?;
     let warc = typed.warc.unwrap_or(true).then_some(WarcSettings { level, rollover });
     Ok(ArchiveConfig { warc, min_free: typed.min_free.map_or(2_000_000_000, |size| size.0) })
 }

@@ -56,11 +56,6 @@ impl Shared {
         if trip.hops >= self.limits.max_redirects {
             return Err(Reason::UrlRedirects);
         }
-        if trip.seed {
-            // Scope is that of the seeds after their own redirects (design §7).
-            self.scope().add_seed(&target);
-            self.traps.add_seed(&target);
-        }
         if errand == Errand::Sitemap {
             self.admits_sitemap(&target)?;
             self.sites.redirected(&trip.url, trip.via.as_ref(), &target);

@@ -32,6 +32,9 @@ pub(crate) struct Engine {
     published: Option<Instant>,
     /// Something changed that was not published: it follows when the pause is over.
     unpublished: bool,
+    /// URLs that earlier runs of this crawl took in, and how many of them they left.
+    earlier: u64,
+    found: u64,
 }
 
 /// What a task works on.
@@ -68,6 +71,8 @@ impl Engine {
             progress,
             published: None,
             unpublished: false,
+            earlier: 0,
+            found: 0,
         }
     }
 
@@ -78,10 +83,13 @@ impl Engine {
         self.tasks.shutdown().await;
         let closed = self.shared.keeper.close().await;
         let end = outcome?;
+        self.shared.frontier.sync().await?;
         self.summary(end, closed?).await
     }
 
     async fn crawl(&mut self, seeds: &[CrawlUrl]) -> Result<End, Error> {
+        let found = self.shared.frontier.stats(self.started).await?;
+        (self.earlier, self.found) = (found.seen, found.queued);
         self.offer_seeds(seeds).await?;
         loop {
             let wake_at = self.dispatch().await?;
@@ -289,7 +297,7 @@ impl Engine {
         let mut summary = self.shared.tally().summary.clone();
         summary.origins = stats.origins;
         summary.robots = self.shared.keeper.robots_requests();
-        summary.queued = stats.seen;
+        summary.queued = stats.seen - self.earlier + self.found;
         summary.merged = self.shared.keys.merged();
         summary.left = stats.queued + stats.leased;
         summary.waiting = stats.waiting;

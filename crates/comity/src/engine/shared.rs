@@ -5,14 +5,15 @@ use comity_fetch::{Fetcher, MediaTypes};
 use comity_frontier::Frontier;
 use comity_gate::Gate;
 use comity_policy::{Clock, Identity};
-use comity_url::Scope;
+use comity_url::{CrawlUrl, Scope};
 use tokio::sync::Notify;
 
 use super::{Keys, Traps};
 use crate::config::CrawlLimits;
+use crate::directory::ScopeSeeds;
 use crate::keep::Keeper;
 use crate::sites::Sites;
-use crate::{Page, Tally, UrlOutcome};
+use crate::{Error, Page, Tally, UrlOutcome};
 
 /// What every visit of a crawl shares.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) sites: Arc<Sites>,
     pub(crate) per_origin: u32,
     pub(crate) scope: Mutex<Scope>,
+    /// Where what widens the scope outlives the process.
+    pub(crate) scope_seeds: Option<Mutex<ScopeSeeds>>,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) handlers: Handlers,
     /// Wakes the loop when something became leasable outside its own doing.
@@ -53,6 +56,14 @@ pub(crate) struct Handlers {
 impl Shared {
     pub(crate) fn scope(&self) -> MutexGuard<'_, Scope> {
         self.scope.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The target of a seed's redirect belongs to the scope (design §7), in this run and in those that go on with it.
+    pub(crate) fn widen_scope(&self, target: &CrawlUrl) -> Result<(), Error> {
+        self.scope().add_seed(target);
+        self.traps.add_seed(target);
+        let Some(seeds) = &self.scope_seeds else { return Ok(()) };
+        seeds.lock().unwrap_or_else(PoisonError::into_inner).add(target)
     }
 
     pub(crate) fn tally(&self) -> MutexGuard<'_, Tally> {

@@ -64,7 +64,7 @@ impl Traps {
         }
     }
 
-    pub(super) fn add_seed(&self, seed: &CrawlUrl) {
+    pub(crate) fn add_seed(&self, seed: &CrawlUrl) {
         self.counted().hosts.add_seed(seed.origin());
     }
 

@@ -83,6 +83,9 @@ impl Shared {
         let found = sink.reader.take().map(Reader::finish).unwrap_or_default();
         next = retried_if_damaged(next, errand, found.list.as_ref(), retries);
         let (follow, decision) = self.after_page(&capture, found.page.as_ref(), decision);
+        if let (Next::Redirect(target), true) = (&next, trip.seed) {
+            self.widen_scope(target)?;
+        }
         let offers = self.read(trip, errand, &next, &found, follow);
         self.tally().summary.bytes += capture.body.len();
         if errand == Errand::Page {
@@ -232,7 +235,12 @@ impl Shared {
             Settlement::Done { links, .. } => self.watched(links),
             _ => Watched::default(),
         };
-        for settled in self.frontier.settle(vec![settlement], self.clock.now()).await? {
+        let settled = self.frontier.settle(vec![settlement], self.clock.now()).await?;
+        if self.keeper.has_synced() {
+            // Archive first: no page is safe out of the queue whose record is not safe (invariant 9).
+            self.frontier.sync().await?;
+        }
+        for settled in settled {
             let Applied::Applied { links } = settled else { continue };
             self.count_queued(&watched, &links);
             if let (Some(handler), Some(outcome)) = (&self.handlers.on_outcome, outcome) {

@@ -1,0 +1,210 @@
+//! Crawls that are killed, interrupted or changed, and go on: field reports 33 and 34, over real sockets and processes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use comity_archive::{ChainHead, ChainVerifier, read_records};
+use comity_testweb::{Auditor, Generated, Observer, Served, Site, Web};
+use tempfile::TempDir;
+
+use super::{WHO, comity, stderr};
+
+/// How large the test is.
+#[derive(Clone, Copy)]
+struct Size {
+    origins: u32,
+    pages: u32,
+    kills: u32,
+    /// The last instant at which a run is killed.
+    longest: Duration,
+}
+
+const SHORT: Size = Size { origins: 12, pages: 40, kills: 5, longest: Duration::from_millis(900) };
+const WHOLE: Size = Size { origins: 25, pages: 200, kills: 50, longest: Duration::from_millis(1500) };
+
+/// Requests at once.
+const TOTAL: usize = 16;
+const FLOOR: Duration = Duration::from_millis(20);
+
+fn size() -> Size {
+    if std::env::var("COMITY_TEST_SIZE").is_ok_and(|size| size == "all") { WHOLE } else { SHORT }
+}
+
+fn web(size: Size) -> Web {
+    let site = |_| {
+        let rules = "User-agent: *\nDisallow: /no\n";
+        Site::new().robots(rules).generated(Generated::new(size.pages, 8).off_origin_percent(10).bytes(800))
+    };
+    (0..size.origins).fold(Web::builder(5), |web, n| web.site(site(n))).build().unwrap()
+}
+
+/// The arguments of a crawl of the served web into `dir`.
+fn arguments(served: &Served, dir: &Path) -> Vec<String> {
+    let mut args: Vec<String> =
+        ["crawl", "--dir", dir.to_str().unwrap(), "--total", &TOTAL.to_string()].map(str::to_owned).into();
+    args.extend(WHO.map(str::to_owned));
+    let fixed = ["--allow-address", "127.0.0.0/8", "--delay", "20ms", "--config"];
+    args.extend(fixed.map(str::to_owned));
+    args.push(dir.with_extension("toml").to_str().unwrap().to_owned());
+    for (name, addresses) in served.names() {
+        args.extend(["--resolve".to_owned(), format!("{name}={}", addresses[0])]);
+    }
+    fs::write(dir.with_extension("toml"), "[archive]\nmin_free = \"1MB\"\n").unwrap();
+    args.push(served.seeds()[0].clone());
+    args.extend(["--scope".to_owned(), "any".to_owned()]);
+    args
+}
+
+fn start(home: &Path, args: &[String]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_comity"));
+    command.args(args).env("HOME", home).env_remove("XDG_CONFIG_HOME");
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// How often each page was asked for, robots.txt files apart.
+fn asked(observer: &Observer) -> BTreeMap<String, usize> {
+    let mut asked = BTreeMap::new();
+    for seen in observer.log().iter().filter(|seen| !seen.request.is_robots_txt()) {
+        let target = String::from_utf8_lossy(seen.request.target()).into_owned();
+        *asked.entry(format!("{:?} {target}", seen.site)).or_default() += 1;
+    }
+    asked
+}
+
+/// The chain of the records from its first line to the head that is stated. Gives the URLs that were fetched.
+fn verified(dir: &Path) -> BTreeSet<String> {
+    let (mut chain, mut urls) = (ChainVerifier::default(), BTreeSet::new());
+    for line in read_records(dir).unwrap() {
+        let line = line.unwrap();
+        chain.step(&line).unwrap();
+        let text: serde_json::Value = serde_json::from_str(&line.to_text()).unwrap();
+        urls.extend(text["body"]["url"].as_str().map(str::to_owned));
+    }
+    assert_eq!(chain.report().head, ChainHead::load(dir).unwrap(), "the head that is stated is the last line");
+    urls
+}
+
+/// A pause of up to `longest`, another at each run.
+fn some_time(longest: Duration) -> Duration {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let mixed = (now.as_nanos() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    longest * u32::try_from(mixed % 1000).unwrap() / 1000
+}
+
+#[test]
+fn killed_at_any_instant_a_crawl_goes_on_and_misses_no_page() {
+    let (size, home) = (size(), TempDir::new().unwrap());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let unbroken = {
+        let served = runtime.block_on(web(size).serve_loopback()).unwrap();
+        let dir = home.path().join("unbroken");
+        let output = start(home.path(), &arguments(&served, &dir)).wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        verified(&dir);
+        asked(&runtime.block_on(served.shutdown()))
+    };
+    assert_eq!(unbroken.len() as u32, size.origins * size.pages, "every page can be reached");
+    assert!(unbroken.values().all(|times| *times == 1));
+
+    let served = runtime.block_on(web(size).serve_loopback()).unwrap();
+    let dir = home.path().join("killed");
+    let args = arguments(&served, &dir);
+    let mut kills = Vec::new();
+    for _ in 0..size.kills {
+        let mut child = start(home.path(), &args);
+        let pause = some_time(size.longest);
+        std::thread::sleep(pause);
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        // Killed, unless it was over before.
+        assert!(output.status.code().is_none_or(|code| code == 0), "after {kills:?}: {}", stderr(&output));
+        kills.push(pause);
+    }
+    let output = start(home.path(), &args).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "killed after {kills:?}: {}", stderr(&output));
+    let observer = runtime.block_on(served.shutdown());
+    let asked = asked(&observer);
+    let names = |asked: &BTreeMap<String, usize>| asked.keys().cloned().collect::<BTreeSet<_>>();
+    assert_eq!(names(&asked), names(&unbroken), "killed after {kills:?}");
+    let repeats: usize = asked.values().map(|times| times - 1).sum();
+    eprintln!("{} pages, {repeats} asked for again; killed after {kills:?}", asked.len());
+    assert!(repeats <= TOTAL * kills.len(), "{repeats} repeats; killed after {kills:?}");
+    let audit = Auditor::new().floor(FLOOR).examine(&observer);
+    // A robots.txt that was on its way is asked for again, like any page; nothing else about politeness suffers.
+    let again = audit.count("robots_again");
+    assert_eq!(audit.violation_count(), again, "killed after {kills:?}: {audit}");
+    assert!(again <= (TOTAL * kills.len()) as u64, "killed after {kills:?}: {audit}");
+    assert_eq!(verified(&dir).len() as u32, size.origins * (size.pages + 1), "a record of every page and robots.txt");
+}
+
+#[test]
+fn interrupted_it_ends_with_exit_4_and_goes_on() {
+    let (size, home) = (SHORT, TempDir::new().unwrap());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let served = runtime.block_on(web(size).serve_loopback()).unwrap();
+    let dir = home.path().join("d");
+    let args = arguments(&served, &dir);
+    let child = start(home.path(), &args);
+    while !dir.join("records").is_dir() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    // As it began: the directory knows everything.
+    let go_on: Vec<String> = ["crawl", "--dir", dir.to_str().unwrap()].map(str::to_owned).into();
+    let output = start(home.path(), &go_on).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let asked = asked(&runtime.block_on(served.shutdown()));
+    assert_eq!(asked.len() as u32, size.origins * size.pages);
+    assert!(asked.values().all(|times| *times == 1), "what was in flight was finished: {asked:?}");
+    verified(&dir);
+}
+
+#[test]
+fn a_crawl_that_would_mean_something_else_is_refused_unless_accepted() {
+    let (home, runtime) = (TempDir::new().unwrap(), tokio::runtime::Runtime::new().unwrap());
+    let size = Size { origins: 1, pages: 3, ..SHORT };
+    let served = runtime.block_on(web(size).serve_loopback()).unwrap();
+    let dir = home.path().join("d");
+    let mut args = arguments(&served, &dir);
+    args.extend(["--max-pages".to_owned(), "1".to_owned()]);
+    assert_eq!(start(home.path(), &args).wait_with_output().unwrap().status.code(), Some(3));
+    let mark = || fs::read_to_string(dir.join("crawl.toml")).unwrap();
+    let before = mark();
+
+    let flags = ["crawl", "--dir", dir.to_str().unwrap(), "--scope", "prefix", "--max-pages", "2"];
+    let output = comity(home.path(), &flags);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("crawl.scope: \"any\" -> \"prefix\"") && said.contains("--accept-config"), "{said}");
+    assert_eq!(mark(), before, "nothing was written");
+
+    let output = comity(home.path(), &[&flags[..], &["--accept-config"]].concat());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("crawl.max_pages: 1 -> 2") && said.contains("crawl.scope"), "{said} {}", stderr(&output));
+    assert_ne!(mark(), before);
+    runtime.block_on(served.shutdown());
+}
+
+#[test]
+fn two_crawls_in_one_directory_are_one_too_many() {
+    let (home, runtime) = (TempDir::new().unwrap(), tokio::runtime::Runtime::new().unwrap());
+    let served = runtime.block_on(web(SHORT).serve_loopback()).unwrap();
+    let dir = home.path().join("d");
+    let args = arguments(&served, &dir);
+    let mut first = start(home.path(), &args);
+    while !dir.join("records").is_dir() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let second = start(home.path(), &args).wait_with_output().unwrap();
+    assert_eq!(second.status.code(), Some(5), "{}", stderr(&second));
+    assert!(stderr(&second).contains("in use by another process"), "{}", stderr(&second));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    runtime.block_on(served.shutdown());
+}

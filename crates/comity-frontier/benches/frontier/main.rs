@@ -1,0 +1,145 @@
+//! The frontier at size: how fast offers are taken, what memory and disk they cost, how soon a full store leases again.
+//!
+//! `cargo bench -p comity-frontier --bench frontier -- [disk|memory] [millions of URLs] [URLs per origin]`
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench fails by panicking")]
+#![allow(clippy::print_stdout, reason = "it prints its figures")]
+
+mod load;
+mod process;
+
+use std::time::Instant as Watch;
+
+use comity_frontier::{DiskSettings, DiskStore, Frontier, Local, MemoryStore, SchedulerConfig, Store};
+use comity_policy::{Instant, Ready, Reason};
+
+use load::{Everything, Load};
+use process::Process;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let number = |at: usize, default: f64| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(default);
+    let load = Load { urls: (number(1, 1.0) * 1e6) as u64, per_origin: number(2, 10.0) as u64 };
+    match words.first().copied() {
+        Some("reopen") => reopen(words[1]),
+        Some("memory") => memory(&load),
+        Some("hot") => hot(&load),
+        None | Some("disk") => disk(&load),
+        Some(other) => panic!("unknown store {other:?}; known are disk, memory"),
+    }
+}
+
+fn config() -> SchedulerConfig {
+    let most = 1_000_000_000;
+    SchedulerConfig { queued: most, origins: most, pages_per_origin: most, ..SchedulerConfig::default() }
+}
+
+fn at_once() -> Ready {
+    Ready { at: Instant::START, clock: Reason::Ok }
+}
+
+fn disk(load: &Load) {
+    let dir = tempfile::tempdir_in(std::env::var("COMITY_BENCH_DIR").unwrap_or_else(|_| ".".to_owned())).unwrap();
+    let path = dir.path().join("store");
+    let before = Process::now();
+    let store = DiskStore::open(&path, DiskSettings::default()).unwrap();
+    let frontier = Local::open_on_thread(store, config(), at_once()).unwrap();
+    fill(&frontier, load, before);
+    pop(&frontier, load.urls / 20, "");
+    let store = frontier.into_store().unwrap();
+    println!("disk         {:.0} bytes per URL", store.disk_space().unwrap() as f64 / load.urls as f64);
+    drop(store);
+    let me = std::env::current_exe().unwrap();
+    let done = std::process::Command::new(me).arg("reopen").arg(&path).status().unwrap();
+    assert!(done.success());
+}
+
+/// In a process of its own, as after a restart.
+fn reopen(path: &str) {
+    let started = Watch::now();
+    let before = Process::now();
+    let store = DiskStore::open(std::path::Path::new(path), DiskSettings::default()).unwrap();
+    let opened = started.elapsed();
+    let frontier = Local::open_on_thread(store, config(), at_once()).unwrap();
+    let read = started.elapsed();
+    let leased = block_on(frontier.lease(1, &Everything, Instant::from_micros(1))).unwrap();
+    assert_eq!(leased.leases.len(), 1);
+    println!(
+        "reopen       first lease after {:.2} s (log read after {:.2} s, fingerprints after {:.2} s); {}",
+        started.elapsed().as_secs_f64(),
+        opened.as_secs_f64(),
+        read.as_secs_f64(),
+        before.since()
+    );
+    pop(&frontier, 20_000, " after it");
+}
+
+fn memory(load: &Load) {
+    let before = Process::now();
+    let frontier = Local::open(MemoryStore::new(), config(), at_once()).unwrap();
+    fill(&frontier, load, before);
+    pop(&frontier, load.urls / 20, "");
+}
+
+/// One origin with everything: the last leases must be as fast as the first.
+fn hot(load: &Load) {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let store = DiskStore::open(&dir.path().join("store"), DiskSettings::default()).unwrap();
+    let frontier = Local::open(store, config(), at_once()).unwrap();
+    let load = Load { per_origin: load.urls, ..*load };
+    fill(&frontier, &load, Process::now());
+    for tenth in 1..=10 {
+        pop(&frontier, load.urls / 10, &format!(" tenth {tenth}"));
+    }
+}
+
+/// Offers every URL three times, in batches of 4,096.
+fn fill<S: Store + 'static>(frontier: &Local<S>, load: &Load, before: Process) {
+    let offers = load.urls * 3;
+    // Half of the way apart, so that what each URL costs is told from what the store costs at the start.
+    let (started, mut made) = (Process::now(), std::time::Duration::ZERO);
+    let mut half = 0;
+    for batch in load.batches() {
+        let making = Watch::now();
+        let batch = load.offers(batch);
+        made += making.elapsed();
+        block_on(frontier.offer(batch)).unwrap().into_iter().for_each(drop);
+        half = half.max(0);
+    }
+    let spent = started.since();
+    let cpu = spent.cpu.saturating_sub(made);
+    println!(
+        "offers       {offers}, one in three new: {:.0} a second, {:.0} a second of CPU ({} for making them apart)",
+        offers as f64 / (spent.wall.saturating_sub(made)).as_secs_f64(),
+        offers as f64 / cpu.as_secs_f64(),
+        made.as_millis()
+    );
+    let stats = block_on(frontier.stats(Instant::START)).unwrap();
+    println!("holds        {} URLs on {} origins; {}", stats.queued, stats.origins, before.since());
+}
+
+/// Leases and settles `count` URLs, 64 at a time, each origin due again a second later.
+fn pop<S: Store + 'static>(frontier: &Local<S>, count: u64, what: &str) {
+    let (started, mut left, mut now) = (Process::now(), count, 1);
+    while left > 0 {
+        let leased = block_on(frontier.lease(64, &Everything, Instant::from_micros(now))).unwrap();
+        let settled: Vec<_> = leased.leases.iter().map(|lease| load::done(lease, now)).collect();
+        left = left.saturating_sub(settled.len() as u64);
+        now = match leased.leases.len() {
+            0 => leased.wake_at.unwrap().as_micros(),
+            _ => now + 1,
+        };
+        block_on(frontier.settle(settled, Instant::from_micros(now))).unwrap();
+    }
+    let spent = started.since();
+    println!(
+        "leases{what:6} {count}: {:.0} a second, {:.1} µs of CPU each; {}",
+        count as f64 / spent.wall.as_secs_f64(),
+        spent.cpu.as_secs_f64() * 1e6 / count as f64,
+        spent
+    );
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}

@@ -1,0 +1,234 @@
+use std::collections::VecDeque;
+use std::time::{Duration, Instant as WallClock};
+
+use comity_frontier::{Fill, Lease, LeaseId, QueuedUrl, Scheduler, SchedulerConfig, Settlement, Step, TurnNews};
+use comity_policy::{
+    Allowance, Instant, Judgement, OptOuts, OriginPace, Overlap, Ready, Reason, RobotsEvent, RobotsLife, RobotsPolicy,
+    SeededRandom, Terms, Turn, WallTime,
+};
+use comity_url::{CrawlUrl, KeyHasher};
+
+/// Records of each origin that its queue holds from the start; one is added for each that is taken.
+const BACKLOG: u64 = 3;
+/// Building a few rows takes no longer; what did was interrupted.
+const STALLED: Duration = Duration::from_micros(20);
+/// A step of the simulated clock.
+const STEP: Duration = Duration::from_millis(1);
+
+/// Many origins with full queues, each with a delay of its own.
+pub(crate) struct Crowd {
+    scheduler: Scheduler,
+    /// By number of the origin. That stands in the depth of its URLs, and its delay in their attempts, so that nothing has to
+    /// be looked up while time is measured.
+    sites: Vec<Site>,
+    now: Instant,
+    answer: Duration,
+    /// Leases by when they are answered.
+    running: VecDeque<(Instant, LeaseId, u32, Duration)>,
+    /// Of the step under way; kept for their room.
+    granted: Vec<Lease>,
+    settled: Vec<u32>,
+    life: RobotsLife,
+    any: CrawlUrl,
+    bytes_per_origin: u64,
+}
+
+struct Site {
+    url: QueuedUrl,
+    /// Of the URL that is appended next.
+    sequence: u64,
+    delay: Duration,
+    /// Not to be leased before; while it is leased, what will be told.
+    told: Instant,
+}
+
+/// What a stretch of simulated time came to.
+#[derive(Default)]
+pub(crate) struct Round {
+    turning: Duration,
+    appending: Duration,
+    pub(crate) turns: u64,
+    pub(crate) early: u64,
+    /// Turns that fit into the time, over all origins, if each began at its instant.
+    pub(crate) offered: u64,
+}
+
+impl Crowd {
+    pub(crate) fn new(origins: u32, answer_millis: u64) -> Self {
+        let sites: Vec<Site> = (0..origins).map(Site::new).collect();
+        let before = resident_bytes();
+        // Room to hold some URLs of each ready, as the default has for a tenth as many origins.
+        let config =
+            SchedulerConfig { origins: u64::MAX, queued: u64::MAX, resident: 4_000_000, ..SchedulerConfig::default() };
+        let mut scheduler = Scheduler::new(config);
+        for site in &sites {
+            let turn = Turn { ready: Ready { at: site.told, clock: Reason::RateOrigin }, overlap: Overlap::AfterHead };
+            scheduler.turn(site.url.url.origin(), TurnNews::RobotsReady { turn }, Instant::START);
+            for sequence in 0..BACKLOG {
+                scheduler.append(site.url.url.origin(), 1, sequence);
+            }
+        }
+        let bytes_per_origin = resident_bytes().saturating_sub(before) / u64::from(origins);
+        let any = CrawlUrl::parse("http://any.example/").unwrap();
+        let answer = Duration::from_millis(answer_millis);
+        let running = VecDeque::new();
+        let (granted, settled, life) = (Vec::new(), Vec::new(), life(&any));
+        Self { scheduler, sites, now: Instant::START, answer, running, granted, settled, life, any, bytes_per_origin }
+    }
+
+    pub(crate) const fn bytes_per_origin(&self) -> u64 {
+        self.bytes_per_origin
+    }
+
+    /// Lets `millis` of simulated time pass, serving everything that comes due.
+    pub(crate) fn run(&mut self, millis: u64) -> Round {
+        let end = self.now.after(Duration::from_millis(millis));
+        let offered = self.sites.iter().map(|site| site.slots(end, self.answer)).sum();
+        let mut round = Round { offered, ..Round::default() };
+        let mut allowances: Vec<Allowance> = Vec::new();
+        while self.now < end {
+            self.now = self.now.after(STEP);
+            self.step(&mut round, &mut allowances);
+        }
+        round
+    }
+
+    /// Everything of one step: the turns in one measured stretch, then the new URLs in another.
+    fn step(&mut self, round: &mut Round, allowances: &mut Vec<Allowance>) {
+        let (mut granted, mut settled) = (std::mem::take(&mut self.granted), std::mem::take(&mut self.settled));
+        loop {
+            allowances.extend((allowances.len()..256).map(|_| self.allow()));
+            let (start, rows) = (cpu_time(), granted.len());
+            let mut reading = Duration::ZERO;
+            let is_done = self.lease(allowances, &mut granted, &mut reading);
+            for lease in &granted[rows..] {
+                let delay = Duration::from_micros(u64::from(lease.attempt - 1));
+                self.running.push_back((self.now.after(self.answer), lease.id, lease.depth, delay));
+            }
+            self.answer(&mut settled);
+            round.turning += (cpu_time() - start).saturating_sub(reading);
+            if is_done {
+                break;
+            }
+        }
+        round.turns += granted.len() as u64;
+        for lease in &granted {
+            let site = &mut self.sites[lease.depth as usize];
+            round.early += u64::from(site.told > self.now);
+            site.told = self.now.after(self.answer + site.delay);
+        }
+        let start = cpu_time();
+        for number in settled.drain(..) {
+            let site = &mut self.sites[number as usize];
+            self.scheduler.append(site.url.url.origin(), 1, site.sequence);
+            site.sequence += 1;
+        }
+        round.appending += cpu_time() - start;
+        granted.clear();
+        (self.granted, self.settled) = (granted, settled);
+    }
+
+    /// Leases while something is due and allowances last; true when nothing is due any more.
+    #[expect(clippy::disallowed_methods, reason = "what the rows cost is not the scheduler's")]
+    fn lease(&mut self, allowances: &mut Vec<Allowance>, granted: &mut Vec<Lease>, reading: &mut Duration) -> bool {
+        while let Some(allowance) = allowances.pop() {
+            match self.scheduler.next(self.now) {
+                Step::Idle => {
+                    allowances.push(allowance);
+                    return true;
+                }
+                Step::Recall => panic!("all origins are in memory"),
+                Step::Fill(fill) => {
+                    allowances.push(allowance);
+                    let start = WallClock::now();
+                    let rows = self.rows(&fill);
+                    *reading += start.elapsed().min(STALLED);
+                    self.scheduler.filled(&fill, rows);
+                }
+                Step::Judge(candidate) => granted.push(self.scheduler.grant(candidate, allowance, self.now)),
+            }
+        }
+        false
+    }
+
+    /// Settles what is answered by now.
+    fn answer(&mut self, settled: &mut Vec<u32>) {
+        while let Some((_, lease, number, delay)) = self.running.pop_front_if(|(at, ..)| *at <= self.now) {
+            let at = self.now.after(delay);
+            let turn = Turn { ready: Ready { at, clock: Reason::RateOrigin }, overlap: Overlap::AfterHead };
+            let done = Settlement::Done { lease, links: Vec::new(), pace: OriginPace::default(), turn };
+            self.scheduler.settle(&done, self.now);
+            settled.push(number);
+        }
+    }
+
+    /// What the store would read: the origin's one URL, as often as asked for.
+    fn rows(&self, fill: &Fill) -> Vec<(u64, Option<QueuedUrl>)> {
+        let host = fill.origin().host();
+        let number: usize = host[1..host.len() - ".example".len()].parse().unwrap();
+        let url = &self.sites[number].url;
+        (0..fill.limit() as u64).map(|row| (fill.from() + row, Some(url.clone()))).collect()
+    }
+
+    fn allow(&self) -> Allowance {
+        match comity_policy::judge(&self.any, &self.life, &Terms::default(), OptOuts::nobody(), WALL) {
+            Judgement::Allow(allowance) => allowance,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Site {
+    fn new(number: u32) -> Self {
+        let url = CrawlUrl::parse(&format!("http://s{number}.example/page")).unwrap();
+        let key = KeyHasher::new([7; 16]).key(&url);
+        // Spread evenly, and no two neighbours alike.
+        let delay = Duration::from_micros(1_000_000 + u64::from(number).wrapping_mul(7_368_787) % 29_000_000);
+        let micros = u32::try_from(delay.as_micros()).unwrap();
+        let url = QueuedUrl { url, key, depth: number, hops: 0, via: None, seed: false, attempts: micros };
+        let phase = u64::from(number).wrapping_mul(2_654_435_761) % u64::from(micros);
+        Self { url, sequence: BACKLOG, delay, told: Instant::from_micros(phase) }
+    }
+
+    /// Turns that fit in up to and with `end`.
+    fn slots(&self, end: Instant, answer: Duration) -> u64 {
+        if self.told > end {
+            0
+        } else {
+            1 + (end.since(self.told).as_micros() / (self.delay + answer).as_micros()) as u64
+        }
+    }
+}
+
+impl Round {
+    pub(crate) fn turn_nanos(&self) -> f64 {
+        self.turning.as_secs_f64() * 1e9 / self.turns.max(1) as f64
+    }
+
+    pub(crate) fn append_nanos(&self) -> f64 {
+        self.appending.as_secs_f64() * 1e9 / self.turns.max(1) as f64
+    }
+}
+
+const WALL: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
+
+/// A life without rules.
+#[expect(clippy::disallowed_methods, reason = "the bench plays the gate")]
+fn life(url: &CrawlUrl) -> RobotsLife {
+    let mut life = RobotsLife::new(url.origin().clone(), RobotsPolicy::default().into());
+    life.apply(RobotsEvent::Absent { status: 404, max_age: None }, WALL, &SeededRandom::new(1));
+    life
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.try_into().unwrap(), now.tv_nsec.try_into().unwrap())
+}
+
+/// Memory of this process in RAM; 0 where there is no `/proc`.
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
+    pages * 4096
+}

@@ -1,0 +1,294 @@
+use std::collections::HashSet;
+
+use comity_policy::{Hold, Instant, Judge, Judgement};
+use comity_url::Origin;
+
+use super::ledger::{Changes, Ledger};
+use super::open::{KEY, Opened};
+use super::roster::Roster;
+use crate::key::{place_of, queue_end, queue_key};
+use crate::scheduler::Sleeper;
+use crate::seen::SeenSet;
+use crate::{
+    Candidate, Fill, Keyspace, Leased, LeasedUrl, Offer, Offered, QueuedUrl, Scheduler, Settled, Settlement, Stats,
+    Step, Store, StoreError, StoredUrl, WriteBatch,
+};
+
+/// Everything behind the lock: what is in memory, and the store.
+#[derive(Debug)]
+pub(super) struct Inner<S> {
+    pub(super) store: S,
+    pub(super) scheduler: Scheduler,
+    seen: SeenSet,
+    roster: Roster,
+    /// Set while something is under way: found set, a panic left it so.
+    pub(super) is_in_doubt: bool,
+}
+
+/// Judgements per call: a call over very many origins that are all held ends, and the next one goes on.
+const LOOKS_PER_CALL: usize = 4096;
+
+impl<S: Store> Inner<S> {
+    pub(super) fn new(store: S, opened: Opened) -> Self {
+        let Opened { scheduler, seen, roster } = opened;
+        Self { store, scheduler, seen, roster, is_in_doubt: false }
+    }
+
+    pub(super) fn offer(&mut self, batch: Vec<Offer>) -> Result<Vec<Offered>, StoreError> {
+        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster);
+        let offered = batch.into_iter().map(|offer| ledger.offer(offer)).collect::<Result<_, _>>()?;
+        let changes = ledger.close();
+        self.commit(changes)?;
+        self.trim();
+        Ok(offered)
+    }
+
+    pub(super) fn settle(&mut self, batch: Vec<Settlement>, now: Instant) -> Result<Vec<Settled>, StoreError> {
+        self.scheduler.advance(now);
+        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster);
+        let mut answers = Vec::with_capacity(batch.len());
+        let (mut applied, mut ended) = (Vec::with_capacity(batch.len()), HashSet::new());
+        for mut settlement in batch {
+            let lease = settlement.lease();
+            match self.scheduler.leased(lease).filter(|_| ended.insert(lease)) {
+                Some(leased) => {
+                    let links = ledger.settle(&leased, &mut settlement)?;
+                    answers.push(Settled::Applied { links });
+                    applied.push(settlement);
+                }
+                None => answers.push(Settled::Stale),
+            }
+        }
+        let mut changes = ledger.close();
+        self.store.commit(std::mem::take(&mut changes.batch))?;
+        self.apply(changes)?;
+        let stale = answers.len() - applied.len();
+        applied.iter().for_each(|settlement| self.scheduler.settle(settlement, now));
+        (0..stale).for_each(|_| self.scheduler.stale());
+        self.trim();
+        Ok(answers)
+    }
+
+    pub(super) fn lease(&mut self, n: usize, judge: &dyn Judge, now: Instant) -> Result<Leased, StoreError> {
+        self.end_expired(now)?;
+        let mut leased = Leased::default();
+        let refusals = self.scheduler.config().refusals_per_call.max(1);
+        let mut looks = 0;
+        while leased.leases.len() + leased.needs_robots.len() < n
+            && leased.refused.len() < refusals
+            && looks < LOOKS_PER_CALL
+        {
+            match self.scheduler.next(now) {
+                Step::Idle => break,
+                Step::Recall => {
+                    if let Err(error) = self.wake_due(now) {
+                        return leased.or(error, self.scheduler.wake_at());
+                    }
+                }
+                Step::Fill(fill) => {
+                    if let Err(error) = self.fill(&fill) {
+                        self.scheduler.unfilled(&fill);
+                        return leased.or(error, self.scheduler.wake_at());
+                    }
+                }
+                Step::Judge(candidate) => {
+                    looks += 1;
+                    self.decide(candidate, judge, now, &mut leased);
+                }
+            }
+        }
+        leased.wake_at = self.scheduler.wake_at();
+        Ok(leased)
+    }
+
+    /// Reads ahead what the next `n` leases at `now` need.
+    pub(super) fn prepare(&mut self, n: usize, now: Instant) -> Result<(), StoreError> {
+        self.end_expired(now)?;
+        if self.roster.horizon().is_some_and(|horizon| horizon.0 <= now) {
+            self.trim();
+            self.wake_due(now)?;
+        }
+        let fills = self.scheduler.fills(now, n);
+        let mut failed = None;
+        for fill in fills {
+            if let Err(error) = self.fill(&fill) {
+                self.scheduler.unfilled(&fill);
+                failed = Some(error);
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Brings an origin to memory, if the store knows it.
+    pub(super) fn wake(&mut self, origin: &Origin) -> Result<(), StoreError> {
+        if self.scheduler.knows(origin) {
+            return Ok(());
+        }
+        if let Some(record) = self.roster.record(&self.store, origin)? {
+            let waking = self.roster.read(&record);
+            self.scheduler.recall(origin, record, waking);
+            self.roster.look(&mut self.store, &mut self.scheduler)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Scheduler::stats`], with the sleeping origins that wait.
+    pub(super) fn stats(&mut self, now: Instant) -> Result<Stats, StoreError> {
+        let mut stats = self.scheduler.stats(now);
+        let most = self.scheduler.config().waiting_listed;
+        if self.scheduler.origins() > self.scheduler.residents() as u64 && most > 0 {
+            let now = now.max(self.scheduler.latest());
+            stats.waiting.extend(self.roster.waiting(&self.store, &self.scheduler, now, most)?);
+            stats.waiting.sort_by_key(|waiting| waiting.until.unwrap_or(Instant::NEVER));
+            stats.waiting.truncate(most);
+        }
+        Ok(stats)
+    }
+
+    /// The key of the fingerprints: the one that stands in the store, or `fresh`, which then does.
+    pub(super) fn fingerprint_key(&mut self, fresh: [u8; 16]) -> Result<[u8; 16], StoreError> {
+        match self.store.get(Keyspace::Meta, KEY)? {
+            Some(bytes) => bytes
+                .try_into()
+                .map_err(|_| StoreError::Format("frontier store: the key of its fingerprints is damaged".to_owned())),
+            None if self.seen.len() > 0 => {
+                Err(StoreError::Format("frontier store: the key of its fingerprints is missing".to_owned()))
+            }
+            None => {
+                let mut batch = WriteBatch::default();
+                batch.insert(Keyspace::Meta, KEY.to_vec(), fresh.to_vec());
+                self.store.commit(batch)?;
+                Ok(fresh)
+            }
+        }
+    }
+
+    /// Lets the origins that are due last go to sleep when too many are in memory. Where the store refuses they stay:
+    /// the next commit meets the same fault and tells it.
+    pub(super) fn trim(&mut self) {
+        let most = self.scheduler.config().resident_origins.max(1) as usize;
+        let above = self.scheduler.residents().saturating_sub(most);
+        if above == 0 {
+            return;
+        }
+        let sleepers = self.scheduler.sleepers(above.max(most / 16), self.roster.run());
+        if let Err(error) = self.put_to_sleep(&sleepers) {
+            tracing::warn!(%error, "origins could not leave memory");
+        }
+    }
+
+    fn put_to_sleep(&mut self, sleepers: &[Sleeper]) -> Result<(), StoreError> {
+        let (mut batch, mut totals) = (WriteBatch::default(), self.scheduler.totals());
+        for Sleeper { origin, record, old_row, stored, .. } in sleepers {
+            totals.origins += u64::from(!stored);
+            let name = origin.as_str().as_bytes().to_vec();
+            if record.row != *old_row {
+                if let Some(row) = old_row {
+                    batch.delete(Keyspace::Due, row.to_key());
+                }
+                if let Some(row) = record.row {
+                    batch.insert(Keyspace::Due, row.to_key(), name.clone());
+                }
+            }
+            batch.insert(Keyspace::Origin, name, record.encode());
+        }
+        if totals != self.scheduler.totals() {
+            batch.insert(Keyspace::Meta, super::open::TOTALS.to_vec(), totals.encode());
+        }
+        self.store.commit(batch)?;
+        self.scheduler.set_totals(totals);
+        for sleeper in sleepers {
+            self.scheduler.forget_sleeper(sleeper);
+            if let Some(row) = sleeper.record.row {
+                self.roster.note(row, &sleeper.origin);
+            }
+        }
+        self.roster.look(&mut self.store, &mut self.scheduler)
+    }
+
+    fn commit(&mut self, mut changes: Changes) -> Result<(), StoreError> {
+        let batch = std::mem::take(&mut changes.batch);
+        if !batch.is_empty() {
+            self.store.commit(batch)?;
+        }
+        self.apply(changes)
+    }
+
+    fn apply(&mut self, changes: Changes) -> Result<(), StoreError> {
+        if changes.apply(&mut self.scheduler, &mut self.seen, &mut self.roster) {
+            self.roster.look(&mut self.store, &mut self.scheduler)?;
+        }
+        Ok(())
+    }
+
+    fn wake_due(&mut self, now: Instant) -> Result<(), StoreError> {
+        self.roster.wake_due(&mut self.store, &mut self.scheduler, now)
+    }
+
+    fn decide(&mut self, candidate: Candidate, judge: &dyn Judge, now: Instant, leased: &mut Leased) {
+        match judge.judge(candidate.url()) {
+            Judgement::Allow(allowance) => leased.leases.push(self.scheduler.grant(candidate, allowance, now)),
+            Judgement::Refuse(refusal) => leased.refused.push(self.scheduler.refuse(candidate, refusal, now)),
+            Judgement::NeedsRobots(_) => leased.needs_robots.push(self.scheduler.await_robots(candidate, now)),
+            Judgement::Hold(Hold { reason, wait }) => {
+                let until = wait.map(|wait| now.after(wait));
+                self.scheduler.hold(candidate, reason, until, now);
+            }
+        }
+    }
+
+    fn fill(&mut self, fill: &Fill) -> Result<(), StoreError> {
+        let from = queue_key(fill.origin(), fill.priority(), fill.from());
+        let until = queue_end(fill.origin(), fill.priority(), fill.until());
+        let rows = self.store.peek(Keyspace::Queue, &from, &until, fill.limit())?;
+        let stored = rows.iter().map(|(key, value)| stored(fill, key, value)).collect();
+        self.scheduler.filled(fill, stored);
+        Ok(())
+    }
+
+    fn end_expired(&mut self, now: Instant) -> Result<(), StoreError> {
+        let mut expired = Vec::new();
+        while let Some(lease) = self.scheduler.expire(now) {
+            expired.push(lease);
+        }
+        if expired.is_empty() {
+            return Ok(());
+        }
+        tracing::debug!(leases = expired.len(), "leases ended at their deadline");
+        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster);
+        for lease in &expired {
+            if let Some(queued) = &lease.record {
+                let (origin, priority, sequence) = (&lease.origin, lease.priority, lease.sequence);
+                let place = LeasedUrl { origin, priority, sequence, key: queued.key, queued: None };
+                ledger.rewrite(&place, queued);
+            }
+        }
+        let batch = ledger.close().batch;
+        self.store.commit(batch)
+    }
+}
+
+impl Leased {
+    /// What was leased before the store failed, so that it is not left to expire; the error comes with the next call.
+    fn or(mut self, error: StoreError, wake_at: Option<Instant>) -> Result<Self, StoreError> {
+        if self.leases.is_empty() && self.refused.is_empty() && self.needs_robots.is_empty() {
+            return Err(error);
+        }
+        tracing::warn!(%error, "the frontier store failed in the middle of a call");
+        self.wake_at = wake_at;
+        Ok(self)
+    }
+}
+
+/// A row of the queue. A key that no queue record has counts as a damaged record of the place asked for.
+fn stored(fill: &Fill, key: &[u8], value: &[u8]) -> StoredUrl {
+    let origin = fill.origin();
+    let Some((_, sequence)) = place_of(origin, key) else {
+        tracing::warn!(%origin, "a queue record under a broken key stays where it is");
+        return (fill.from(), None);
+    };
+    let queued = QueuedUrl::decode(value).inspect_err(|error| {
+        tracing::warn!(%origin, sequence, %error, "a queued URL cannot be read and stays where it is");
+    });
+    (sequence, queued.ok().filter(|queued| queued.url.origin() == origin))
+}

@@ -1,0 +1,276 @@
+//! Who sleeps in the store, and who of them is due first.
+
+use std::collections::VecDeque;
+
+use comity_policy::{Instant, Ready};
+use comity_url::Origin;
+
+use super::ledger;
+use super::open::recount;
+use crate::rest::{OriginRecord, Rest, Row, origin_of};
+use crate::scheduler::Waking;
+use crate::{Keyspace, Scheduler, Store, StoreError, Waiting, WriteBatch};
+
+/// The sleeping origins, read in the order in which they come due and never from the head again.
+///
+/// Rows of earlier runs come first in the store, and count as due at one instant: one full delay after the start. An
+/// origin that is in memory keeps its row, so that a kill forgets nobody; such rows are passed over.
+#[derive(Debug)]
+pub(super) struct Roster {
+    run: u64,
+    ready: Ready,
+    /// Rows of earlier runs.
+    earlier: Reading,
+    /// Rows of this one.
+    current: Reading,
+    /// The place among those of earlier runs of the next one to wake.
+    next_ticket: u64,
+    /// Number of the last commit that marked URLs seen.
+    last_commit: u64,
+}
+
+/// One range of rows, read from a cursor on.
+#[derive(Debug)]
+struct Reading {
+    /// Every sleeper of the range that is not in `page` stands here or behind.
+    from: Vec<u8>,
+    until: Vec<u8>,
+    page: VecDeque<(Row, Origin)>,
+    is_exhausted: bool,
+}
+
+/// Rows read at once.
+const PAGE: usize = 64;
+/// Origins of earlier runs are due in the order of tickets below this one; everybody else draws higher ones.
+pub(super) const EARLIER_TICKETS: u64 = 1 << 40;
+
+impl Roster {
+    pub(super) fn new(run: u64, ready: Ready, last_commit: u64) -> Self {
+        let split = run.to_be_bytes().to_vec();
+        Self {
+            run,
+            ready,
+            earlier: Reading::new(Vec::new(), split.clone()),
+            current: Reading::new(split, run.saturating_add(1).to_be_bytes().to_vec()),
+            next_ticket: 1,
+            last_commit,
+        }
+    }
+
+    pub(super) const fn run(&self) -> u64 {
+        self.run
+    }
+
+    pub(super) const fn row(&self, at: Instant, ticket: u64) -> Row {
+        ledger::row(self.run, at, ticket)
+    }
+
+    pub(super) fn untold(&self, since: Instant) -> Rest {
+        ledger::untold(self.run, since)
+    }
+
+    /// Number of the next commit that marks URLs seen.
+    pub(super) const fn next_commit(&self) -> u64 {
+        self.last_commit + 1
+    }
+
+    pub(super) const fn committed(&mut self) {
+        self.last_commit += 1;
+    }
+
+    /// The record of an origin that is not in memory. One that cannot be read is counted anew.
+    pub(super) fn record<S: Store>(&self, store: &S, origin: &Origin) -> Result<Option<OriginRecord>, StoreError> {
+        let Some(bytes) = store.get(Keyspace::Origin, origin.as_str().as_bytes())? else { return Ok(None) };
+        match OriginRecord::decode(&bytes) {
+            // A key that stands for nothing is deleted where it is met, so it counts as gone.
+            Ok(record) if record.summary.queued() == 0 => Ok(Some(OriginRecord { row: None, ..record })),
+            Ok(record) => Ok(Some(record)),
+            Err(_) => recount(store, origin).map(Some),
+        }
+    }
+
+    /// How a record is read when its origin has to come to memory for a new URL; `None` when it may sleep on.
+    pub(super) fn waking(&self, record: &OriginRecord) -> Option<Waking> {
+        match &record.rest {
+            Some(rest) if rest.run == self.run => {
+                let may_sleep = record.row.is_some() && rest.may_sleep_on();
+                (!may_sleep).then_some(Waking::ThisRun)
+            }
+            _ => {
+                let may_sleep = record.row.is_some() && record.summary.queued() > 0;
+                (!may_sleep).then_some(self.earlier(None))
+            }
+        }
+    }
+
+    /// How a record is read when its origin comes to memory in any case.
+    pub(super) fn read(&self, record: &OriginRecord) -> Waking {
+        match &record.rest {
+            Some(rest) if rest.run == self.run => Waking::ThisRun,
+            _ => self.earlier(None),
+        }
+    }
+
+    /// An origin went to sleep under this key.
+    pub(super) fn note(&mut self, row: Row, origin: &Origin) {
+        self.current.note(row, origin);
+    }
+
+    /// Instant and ticket of the sleeper that is due first.
+    pub(super) fn horizon(&self) -> Option<(Instant, u64)> {
+        let earlier = self.earlier.page.front().map(|_| (self.ready.at, self.next_ticket));
+        let current = self.current.page.front().map(|(row, _)| (row.at, row.ticket));
+        [earlier, current].into_iter().flatten().min()
+    }
+
+    /// Finds the sleepers that are due first. Rows that stand for nobody are deleted on the way.
+    pub(super) fn look<S: Store>(&mut self, store: &mut S, scheduler: &mut Scheduler) -> Result<(), StoreError> {
+        let mut graves = WriteBatch::default();
+        self.current.look(store, scheduler, |_, _| Ok(true), &mut graves)?;
+        let validate = |row: Row, origin: &Origin| -> Result<bool, StoreError> {
+            let Some(bytes) = store.get(Keyspace::Origin, origin.as_str().as_bytes())? else { return Ok(false) };
+            // A record that cannot be read is counted anew when its origin wakes.
+            Ok(OriginRecord::decode(&bytes)
+                .map_or(true, |record| record.row == Some(row) && record.summary.queued() > 0))
+        };
+        self.earlier.look(store, scheduler, validate, &mut graves)?;
+        if !graves.is_empty() {
+            store.commit(graves)?;
+        }
+        scheduler.set_horizon(self.horizon());
+        Ok(())
+    }
+
+    /// Brings the sleepers that are due at `now` to memory, a page of them at most.
+    pub(super) fn wake_due<S: Store>(
+        &mut self,
+        store: &mut S,
+        scheduler: &mut Scheduler,
+        now: Instant,
+    ) -> Result<(), StoreError> {
+        for _ in 0..PAGE {
+            let Some(first) = self.horizon().filter(|horizon| horizon.0 <= now) else { break };
+            let is_earlier = self.earlier.page.front().is_some() && first == (self.ready.at, self.next_ticket);
+            let reading = if is_earlier { &self.earlier } else { &self.current };
+            let Some((row, origin)) = reading.page.front().cloned() else { break };
+            if let Some(mut record) = self.record(store, &origin)?.filter(|_| !scheduler.knows(&origin)) {
+                let waking = match &record.rest {
+                    Some(rest) if rest.run == self.run => Waking::ThisRun,
+                    _ => self.earlier(Some(self.next_ticket)),
+                };
+                // Counted anew: this is its key.
+                record.row = record.row.or(Some(row));
+                if record.row == Some(row) {
+                    scheduler.recall(&origin, record, waking);
+                }
+            }
+            if is_earlier {
+                self.next_ticket += 1;
+                self.earlier.page.pop_front();
+            } else {
+                self.current.page.pop_front();
+            }
+            self.look(store, scheduler)?;
+        }
+        Ok(())
+    }
+
+    /// Up to `count` sleepers that are not due at `now`, the earliest first.
+    pub(super) fn waiting<S: Store>(
+        &self,
+        store: &S,
+        scheduler: &Scheduler,
+        now: Instant,
+        count: usize,
+    ) -> Result<Vec<Waiting>, StoreError> {
+        let mut waiting = Vec::new();
+        for (reading, at) in [(&self.earlier, Some(self.ready.at)), (&self.current, None)] {
+            let mut rows: Vec<(Row, Origin)> = reading.page.iter().cloned().collect();
+            if rows.len() < count && !reading.is_exhausted {
+                let more = store.peek(Keyspace::Due, &reading.from, &reading.until, count)?;
+                rows.extend(more.iter().filter_map(|(key, value)| Row::from_key(key).zip(origin_of(value))));
+            }
+            for (row, origin) in rows {
+                if waiting.len() >= count {
+                    break;
+                }
+                if at.unwrap_or(row.at) <= now || scheduler.knows(&origin) {
+                    continue;
+                }
+                let record = self.record(store, &origin)?.filter(|record| record.row == Some(row));
+                waiting.extend(record.map(|record| {
+                    let waking = self.read(&record);
+                    scheduler.describe_sleeper(&origin, record, waking, now)
+                }));
+            }
+        }
+        Ok(waiting)
+    }
+
+    const fn earlier(&self, ticket: Option<u64>) -> Waking {
+        Waking::EarlierRun { ready: self.ready, ticket }
+    }
+}
+
+impl Reading {
+    fn new(from: Vec<u8>, until: Vec<u8>) -> Self {
+        Self { from, until, page: VecDeque::new(), is_exhausted: false }
+    }
+
+    /// Takes in a row that was just written: one that lies before what is read next has to stand in the page.
+    fn note(&mut self, row: Row, origin: &Origin) {
+        self.page.retain(|other| other.1 != *origin);
+        if row.to_key() >= self.from {
+            self.is_exhausted = false;
+            return;
+        }
+        let at = self.page.partition_point(|other| other.0 < row);
+        self.page.insert(at, (row, origin.clone()));
+        if self.page.len() > 4 * PAGE
+            && let Some((first, _)) = self.page.get(PAGE)
+        {
+            self.from = first.to_key();
+            self.page.truncate(PAGE);
+            self.is_exhausted = false;
+        }
+    }
+
+    /// Drops rows from the front of the page, and reads the next one, until a sleeper stands in front.
+    fn look<S: Store>(
+        &mut self,
+        store: &S,
+        scheduler: &Scheduler,
+        is_valid: impl Fn(Row, &Origin) -> Result<bool, StoreError>,
+        graves: &mut WriteBatch,
+    ) -> Result<(), StoreError> {
+        loop {
+            while let Some((row, origin)) = self.page.front() {
+                if !scheduler.knows(origin) {
+                    if is_valid(*row, origin)? {
+                        return Ok(());
+                    }
+                    graves.delete(Keyspace::Due, row.to_key());
+                }
+                self.page.pop_front();
+            }
+            if self.is_exhausted {
+                return Ok(());
+            }
+            let rows = store.peek(Keyspace::Due, &self.from, &self.until, PAGE)?;
+            self.is_exhausted = rows.len() < PAGE;
+            if let Some((last, _)) = rows.last() {
+                self.from.clone_from(last);
+                self.from.push(0);
+            }
+            for (key, value) in rows {
+                match (Row::from_key(&key), origin_of(&value)) {
+                    (Some(row), Some(origin)) => self.page.push_back((row, origin)),
+                    _ => {
+                        tracing::warn!(?key, "a row of the due origins cannot be read and is dropped");
+                        graves.delete(Keyspace::Due, key);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Origins that leave memory and come back: the scheduler holds those that are due first.
+
+use comity_policy::{Instant, Ready};
+use comity_url::Origin;
+
+use super::due::Place;
+use super::origin::OriginState;
+use super::{Fill, Scheduler};
+use crate::rest::{OriginRecord, Rest, Row};
+use crate::totals::Totals;
+use crate::{Summary, Waiting};
+
+/// An origin that is to leave memory, as the store has to keep it.
+#[derive(Debug)]
+pub(crate) struct Sleeper {
+    index: u32,
+    pub(crate) origin: Origin,
+    /// Its record, with the key under which it now comes due; without one when nothing waits.
+    pub(crate) record: OriginRecord,
+    /// The key it had before.
+    pub(crate) old_row: Option<Row>,
+    /// Whether the store knew it.
+    pub(crate) stored: bool,
+}
+
+/// How a record of the store is to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Waking {
+    /// It was written in this run, and its origin slept since.
+    ThisRun,
+    /// What was asked of it just before the stop is not known: it is due at `ready`, in the order of the tickets. One
+    /// that wakes out of its order draws a ticket.
+    EarlierRun { ready: Ready, ticket: Option<u64> },
+}
+
+impl Scheduler {
+    /// Origins in memory.
+    pub(crate) fn residents(&self) -> usize {
+        self.index.len()
+    }
+
+    /// True for an origin in memory.
+    pub(crate) fn knows(&self, origin: &Origin) -> bool {
+        self.index.contains_key(origin)
+    }
+
+    /// What is known of an origin in memory.
+    pub(super) fn state(&self, origin: &Origin) -> Option<&OriginState> {
+        self.origins.get(*self.index.get(origin)? as usize)
+    }
+
+    /// Counts and key of an origin in memory, and whether the store has a record of it.
+    pub(crate) fn resident(&self, origin: &Origin) -> Option<(&Summary, Option<Row>, bool)> {
+        self.state(origin).map(|state| (&state.summary, state.row, state.stored))
+    }
+
+    /// For an origin in memory on which nobody works but one lease that is about to end: where reading may begin after a
+    /// restart, by priority.
+    pub(crate) fn lows(&self, origin: &Origin) -> Vec<(u8, u64)> {
+        let quiet = |state: &&OriginState| state.out == 1 && state.overdue == 0 && state.deferred.is_empty();
+        let Some(state) = self.state(origin).filter(quiet) else { return Vec::new() };
+        state.classes.all().iter().map(|class| (class.priority, class.low())).collect()
+    }
+
+    /// Sums over all origins.
+    pub(crate) const fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Replaces the sums by those just committed.
+    pub(crate) const fn set_totals(&mut self, totals: Totals) {
+        self.totals = totals;
+    }
+
+    /// True when something has to be read before `n` URLs can be leased at `now`.
+    pub(crate) fn is_behind(&self, now: Instant, n: usize) -> bool {
+        self.horizon.is_some_and(|horizon| horizon.0 <= now)
+            || self.leases.next_deadline().is_some_and(|deadline| deadline <= now)
+            || self.due.all_due(now).take(n).any(|index| self.needs_fill(index, now))
+    }
+
+    fn needs_fill(&self, index: u32, now: Instant) -> bool {
+        let Some(state) = self.origins.get(index as usize) else { return false };
+        let retry = state.deferred.first().is_some_and(|retry| retry.0 <= now);
+        retry || state.classes.all().first().is_some_and(|class| !class.is_first_ready())
+    }
+
+    /// Reads that the next `n` leases at `now` need: the first records of origins that are due and hold none ready.
+    pub(crate) fn fills(&mut self, now: Instant, n: usize) -> Vec<Fill> {
+        let due: Vec<u32> = self.due.all_due(now).take(n).filter(|index| self.needs_fill(*index, now)).collect();
+        due.into_iter().filter_map(|index| self.fill_of(index, now)).collect()
+    }
+
+    /// When the first sleeping origin is due.
+    pub(crate) fn set_horizon(&mut self, horizon: Option<(Instant, u64)>) {
+        self.horizon = horizon;
+    }
+
+    /// The time told last.
+    pub(crate) const fn latest(&self) -> Instant {
+        self.latest
+    }
+
+    /// No ticket up to `last` is given to an origin in memory.
+    pub(crate) fn skip_tickets(&mut self, last: u64) {
+        self.due.skip_tickets(last);
+    }
+
+    /// The ticket given last.
+    pub(crate) const fn last_ticket(&self) -> u64 {
+        self.due.last_ticket()
+    }
+
+    /// Brings a sleeping origin back to memory.
+    pub(crate) fn recall(&mut self, origin: &Origin, record: OriginRecord, waking: Waking) {
+        if self.knows(origin) {
+            return;
+        }
+        let waking = match waking {
+            Waking::EarlierRun { ready, ticket: None } => Waking::EarlierRun { ready, ticket: Some(self.due.ticket()) },
+            other => other,
+        };
+        let state = OriginState::woken(origin, record, waking);
+        let place = state.place;
+        if matches!(waking, Waking::ThisRun) {
+            self.stuck_asleep -= u64::from(place.is_some_and(|place| place.at == Instant::NEVER));
+        }
+        let index = self.place_state(state);
+        if let Some(place) = place {
+            self.due.put(index, place);
+        }
+        self.with(index, |_| {});
+    }
+
+    /// What a sleeping origin waits for.
+    pub(crate) fn describe_sleeper(
+        &self,
+        origin: &Origin,
+        record: OriginRecord,
+        waking: Waking,
+        now: Instant,
+    ) -> Waiting {
+        self.describe(&OriginState::woken(origin, record, waking), now)
+    }
+
+    /// Up to `count` origins that may leave memory: those where nothing waits, then those due last.
+    pub(crate) fn sleepers(&self, count: usize, run: u64) -> Vec<Sleeper> {
+        let key = |index: u32, state: &OriginState| {
+            (state.place.map_or((Instant::NEVER, u64::MAX), |place| (place.at, place.ticket)), index)
+        };
+        let late = self.leases.late_origins();
+        let mut may: Vec<_> = self
+            .index
+            .values()
+            .filter_map(|index| self.origins.get(*index as usize).map(|state| (*index, state)))
+            .filter(|(index, state)| state.may_sleep() && !late.contains(index))
+            .map(|(index, state)| key(index, state))
+            .collect();
+        if may.len() > count && count > 0 {
+            let at = may.len() - count;
+            may.select_nth_unstable(at);
+            may.drain(..at);
+        }
+        may.sort_unstable();
+        may.into_iter().filter_map(|(_, index)| self.sleeper(index, run)).collect()
+    }
+
+    /// An origin has left memory: its record is written.
+    pub(crate) fn forget_sleeper(&mut self, sleeper: &Sleeper) {
+        let Some(state) = self.origins.get_mut(sleeper.index as usize) else { return };
+        let ready = state.classes.ready();
+        let gone = std::mem::replace(state, OriginState::new(sleeper.origin.clone()));
+        self.ready = self.ready.saturating_sub(ready);
+        self.unstored -= u64::from(!gone.stored);
+        self.stuck_asleep += u64::from(gone.place.is_some_and(|place| place.at == Instant::NEVER));
+        if let Some(place) = gone.place {
+            self.due.remove(sleeper.index, place);
+        }
+        self.index.remove(&sleeper.origin);
+        self.free.push(sleeper.index);
+    }
+
+    fn sleeper(&self, index: u32, run: u64) -> Option<Sleeper> {
+        let state = self.origins.get(index as usize)?;
+        let row = state.place.map(|place| Row { run, at: place.at, ticket: place.ticket });
+        let rest = Some(Box::new(state.rest(run)));
+        let record = OriginRecord { summary: state.settled_summary(), row, rest };
+        let (origin, old_row, stored) = (state.origin.clone(), state.row, state.stored);
+        Some(Sleeper { index, origin, record, old_row, stored })
+    }
+}
+
+impl OriginState {
+    /// The state of an origin by its record.
+    fn woken(origin: &Origin, record: OriginRecord, waking: Waking) -> Self {
+        let mut state = Self::new(origin.clone());
+        let OriginRecord { summary, row, rest } = record;
+        match (waking, rest) {
+            (Waking::ThisRun, Some(rest)) => {
+                state.place = row.map(|row| Place { at: row.at, since: rest.since, ticket: row.ticket });
+                state.wake(*rest);
+            }
+            (Waking::ThisRun, None) => state.count_all(&summary),
+            (Waking::EarlierRun { ready, ticket }, _) => {
+                state.count_all(&summary);
+                if summary.admitted() > 0 {
+                    state.turn.ready = ready;
+                }
+                if summary.queued() > 0 {
+                    state.place =
+                        Some(Place { at: ready.at, since: Instant::START, ticket: ticket.unwrap_or(u64::MAX) });
+                }
+            }
+        }
+        (state.summary, state.row, state.stored) = (summary, row, true);
+        state
+    }
+
+    /// Everything that is queued waits in the store: after a restart.
+    fn count_all(&mut self, summary: &Summary) {
+        for lane in summary.lanes() {
+            self.classes.append(lane.priority, lane.low, lane.queued);
+        }
+    }
+
+    fn wake(&mut self, rest: Rest) {
+        let Rest { run: _, since: _, turn, robots, hold, park, refusals, pace, waiting, deferred } = rest;
+        (self.turn, self.robots, self.hold, self.park) = (turn, robots, hold, park);
+        (self.refusals, self.pace) = (refusals, pace);
+        self.deferred = deferred.into_iter().collect();
+        waiting.into_iter().for_each(|waits| self.classes.waits(waits));
+        self.passed_over = self.deferred.iter().map(|retry| (retry.1, retry.2)).collect();
+    }
+
+    /// Nobody works on it. One with damaged records stays, since they would be counted again.
+    fn may_sleep(&self) -> bool {
+        self.out == 0 && self.overdue == 0 && self.damaged == 0
+    }
+
+    fn rest(&self, run: u64) -> Rest {
+        Rest {
+            run,
+            since: self.place.map_or(Instant::START, |place| place.since),
+            turn: self.turn,
+            robots: self.robots,
+            hold: self.hold,
+            park: self.park,
+            refusals: self.refusals,
+            pace: self.pace,
+            waiting: self.classes.all().iter().map(super::classes::Class::as_waits).collect(),
+            deferred: self.deferred.iter().copied().collect(),
+        }
+    }
+
+    /// The counts, with what is now known about where reading may begin; exact only while nobody works on it.
+    pub(super) fn settled_summary(&self) -> Summary {
+        let mut summary = self.summary.clone();
+        for lane in self.summary.lanes() {
+            let class = self.classes.all().iter().find(|class| class.priority == lane.priority);
+            let low = class.map_or(self.summary.admitted(), super::classes::Class::low);
+            let retries = self.deferred.iter().filter(|retry| retry.1 == lane.priority).map(|retry| retry.2);
+            let low = retries.fold(low, u64::min);
+            summary.rise(lane.priority, low.min(self.summary.admitted().saturating_sub(1)));
+        }
+        summary
+    }
+}

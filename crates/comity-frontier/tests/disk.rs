@@ -1,0 +1,259 @@
+//! What a disk does to a frontier: kills in the middle of everything, logs whose end is torn, disks that are full, stores
+//! of another version. The frontier under the kill runs in a child process, which is this test binary again.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use comity_frontier::{DiskSettings, DiskStore, Frontier, Local, Offered, SchedulerConfig, Settled};
+use comity_policy::{Instant, Ready, Reason};
+
+use common::*;
+
+/// Set for the child: which store it works on.
+const STORE: &str = "COMITY_TEST_FRONTIER_STORE";
+const ORIGINS: usize = 40;
+const PAGES: usize = 2000;
+
+/// Few origins in memory, so that they sleep and wake all the time.
+fn config() -> SchedulerConfig {
+    SchedulerConfig { resident_origins: 8, resident_per_origin: 4, ..SchedulerConfig::default() }
+}
+
+fn open(path: &Path) -> Local<DiskStore> {
+    let store = DiskStore::open(path, DiskSettings::default()).unwrap();
+    Local::open_on_thread(store, config(), Ready { at: at(0), clock: Reason::Ok }).unwrap()
+}
+
+/// A web in which page n links to pages 2n + 1 and 2n + 2, spread over the origins.
+fn page(number: usize) -> String {
+    format!("http://o{}.test/{number}", number % ORIGINS)
+}
+
+fn links(number: usize) -> impl Iterator<Item = usize> {
+    [2 * number + 1, 2 * number + 2].into_iter().filter(|link| *link < PAGES)
+}
+
+/// The child: crawls the web, and tells each page before it settles it ("fetched") and after ("settled").
+#[tokio::test]
+async fn child() {
+    let Ok(path) = std::env::var(STORE) else { return };
+    let frontier = open(Path::new(&path));
+    let judge = TestJudge::default();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "opened").unwrap();
+    let seed = frontier.offer(vec![offer(&page(0))]).await.unwrap();
+    assert!(seed == [Offered::New] || seed == [Offered::Seen]);
+    let mut now = 1;
+    loop {
+        let leased = frontier.lease(8, &judge, at(now)).await.unwrap();
+        if leased.leases.is_empty() {
+            let Some(wake) = leased.wake_at else { break };
+            now = now.max(wake.as_micros().div_ceil(1000));
+            continue;
+        }
+        for lease in &leased.leases {
+            writeln!(out, "fetched {}", lease.url).unwrap();
+        }
+        out.flush().unwrap();
+        for lease in leased.leases {
+            let number: usize = lease.url.path().trim_start_matches('/').parse().unwrap();
+            let found = links(number).map(page).collect::<Vec<_>>();
+            let end = done_with(lease.id, offers(found.iter().map(String::as_str)), turn(now + 1));
+            let settled = frontier.settle(vec![end], at(now)).await.unwrap();
+            assert!(matches!(settled.as_slice(), [Settled::Applied { .. }]));
+            writeln!(out, "settled {}", lease.url).unwrap();
+            out.flush().unwrap();
+        }
+    }
+    writeln!(out, "finished").unwrap();
+}
+
+fn start(path: &Path) -> Child {
+    let me = std::env::current_exe().unwrap();
+    let mut child = Command::new(me);
+    child.args(["--exact", "child", "--nocapture"]).env(STORE, path).stdout(Stdio::piped()).stderr(Stdio::null());
+    child.spawn().unwrap()
+}
+
+/// What the children told in all their lives.
+#[derive(Default)]
+struct Told {
+    fetched: BTreeMap<String, usize>,
+    settled: BTreeSet<String>,
+    is_finished: bool,
+}
+
+impl Told {
+    /// Runs a child, and kills it once it told `after` lines.
+    fn run(&mut self, path: &Path, after: usize) {
+        let mut child = start(path);
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (mut opened, mut killed) = (false, false);
+        for (count, line) in lines.map_while(Result::ok).enumerate() {
+            opened |= line.ends_with("opened");
+            self.is_finished |= line == "finished";
+            if let Some(url) = line.strip_prefix("fetched ") {
+                *self.fetched.entry(url.to_owned()).or_default() += 1;
+            }
+            if let Some(url) = line.strip_prefix("settled ") {
+                assert!(self.settled.insert(url.to_owned()), "{url} was settled twice");
+            }
+            if count == after && !killed {
+                killed = true;
+                child.kill().unwrap();
+            }
+        }
+        child.wait().unwrap();
+        assert!(opened || killed, "the store opens every time, unless the kill came first");
+    }
+}
+
+fn instants() -> usize {
+    if std::env::var("COMITY_TEST_SIZE").is_ok_and(|size| size == "all") { 50 } else { 8 }
+}
+
+/// Where to kill: any line of what is left. Unlike at each run, and told when the test fails.
+fn random_lines(count: usize) -> Vec<usize> {
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let most = 2 * 2 * PAGES / count;
+    let mut state = seed | 1;
+    let lines = (0..count).map(|_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most
+    });
+    lines.collect()
+}
+
+/// Field reports 33 and 34: kills at random instants, each followed by a start.
+fn survives(between: impl Fn(&Path)) {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut told) = (dir.path().join("store"), Told::default());
+    let kills = random_lines(instants());
+    for after in &kills {
+        told.run(&path, *after);
+        between(&path);
+    }
+    told.run(&path, usize::MAX);
+    assert!(told.is_finished, "killed after {kills:?} lines");
+    let fetched: BTreeSet<String> = told.fetched.keys().cloned().collect();
+    let all: BTreeSet<String> = (0..PAGES).map(page).collect();
+    assert_eq!(fetched, all, "no page is lost; killed after {kills:?} lines");
+    let repeats: usize = told.fetched.values().map(|times| times - 1).sum();
+    // At most what was in flight: eight leases at once.
+    assert!(repeats <= 8 * kills.len(), "{repeats} repeats; killed after {kills:?} lines");
+}
+
+#[test]
+fn killed_at_any_instant_it_loses_nothing_and_repeats_what_was_in_flight() {
+    survives(|_| {});
+}
+
+#[test]
+fn killed_with_garbage_at_the_end_of_its_log_it_goes_on() {
+    survives(|path| {
+        let log = youngest_log(path);
+        let end = end_of_data(&log);
+        let mut file = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(end)).unwrap();
+        // A batch that began and did not end, as a power cut may leave it.
+        file.write_all(&[1, 7, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 2, 2, 2]).unwrap();
+    });
+}
+
+fn youngest_log(path: &Path) -> PathBuf {
+    let files = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let logs = files.filter(|file| file.extension().is_some_and(|end| end == "jnl"));
+    let number = |file: &PathBuf| file.file_stem().unwrap().to_str().unwrap().parse::<u64>().unwrap();
+    logs.max_by_key(number).unwrap()
+}
+
+/// Behind the last byte that is not 0: the file is longer than what was written.
+fn end_of_data(log: &Path) -> u64 {
+    let bytes = std::fs::read(log).unwrap();
+    bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1)
+}
+
+/// A log that lost its end loses the commits that it held, each as a whole: what is left agrees with itself.
+#[tokio::test]
+async fn a_log_that_lost_its_end_holds_whole_commits() {
+    for cut in [1, 7, 100, 1000] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store");
+        let frontier = open(&path);
+        for number in 0..200 {
+            let names: Vec<String> = (0..3).map(|part| format!("http://o{number}.test/{part}")).collect();
+            add(&frontier, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        }
+        drop(frontier);
+        let log = youngest_log(&path);
+        let end = end_of_data(&log);
+        std::fs::OpenOptions::new().write(true).open(&log).unwrap().set_len(end.saturating_sub(cut)).unwrap();
+        let frontier = open(&path);
+        let stats = frontier.stats(at(0)).await.unwrap();
+        assert!(stats.seen < 600 && stats.seen % 3 == 0 && stats.seen > 500, "{cut} bytes cut: {}", stats.seen);
+        let mut leased = 0;
+        let judge = TestJudge::default();
+        let mut now = 1;
+        while let Some(wake) = {
+            let out = frontier.lease(64, &judge, at(now)).await.unwrap();
+            leased += out.leases.len() as u64;
+            for lease in &out.leases {
+                settle(&frontier, done(lease.id, turn(now + 1)), at(now)).await;
+            }
+            out.wake_at
+        } {
+            now = now.max(wake.as_micros().div_ceil(1000));
+        }
+        // Links and counts agree: each URL that counts comes out, once.
+        assert_eq!(leased, stats.seen, "{cut} bytes cut");
+        let missing = (0..200).filter(|number| number * 3 >= stats.seen as usize).count();
+        assert!(missing < 34, "{cut} bytes cut {missing} commits");
+    }
+}
+
+#[tokio::test]
+async fn a_disk_without_room_refuses_by_name_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store");
+    let frontier = open(&path);
+    add(&frontier, &["http://a.test/1"]).await;
+    drop(frontier);
+    // More in reserve than any disk has: the same as a disk that is full.
+    let full = DiskSettings { reserve: u64::MAX / 2, ..DiskSettings::default() };
+    let store = DiskStore::open(&path, full).unwrap();
+    let error = Local::open(store, config(), Ready { at: at(0), clock: Reason::Ok }).unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("no space left") && cause.contains("make room"), "{cause}");
+    let frontier = open(&path);
+    let leased = frontier.lease(1, &TestJudge::default(), at(1)).await.unwrap();
+    assert_eq!(urls(&leased), ["http://a.test/1"], "with room again it goes on");
+}
+
+#[test]
+fn the_key_of_the_fingerprints_stays_with_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(open(dir.path()).fingerprint_key([1; 16]).unwrap(), [1; 16]);
+    assert_eq!(open(dir.path()).fingerprint_key([2; 16]).unwrap(), [1; 16]);
+}
+
+/// Dropped at any point, a call is done as a whole or not at all: what was handed to the thread is done.
+#[tokio::test]
+async fn a_call_that_is_dropped_is_done_or_not_begun() {
+    let dir = tempfile::tempdir().unwrap();
+    let frontier = open(dir.path());
+    for number in 0..20 {
+        let name = format!("http://a.test/{number}");
+        let call = frontier.offer(vec![offer(&name)]);
+        let outcome = tokio::time::timeout(Duration::ZERO, call).await;
+        let again = frontier.offer(vec![offer(&name)]).await.unwrap();
+        assert!(outcome.is_err() || again == [Offered::Seen], "{again:?}");
+    }
+    let stats = frontier.stats(Instant::START).await.unwrap();
+    assert_eq!((stats.seen, stats.queued), (20, 20));
+}

@@ -1,0 +1,87 @@
+//! Opens the queue of a crawl: in its directory, where it outlives the process, or in memory.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use comity_frontier::{DiskSettings, DiskStore, Frontier, FrontierError, Local, SchedulerConfig};
+use comity_policy::{Clock, Ready, Reason};
+
+use crate::config::{ConfigFile, CrawlConfig, QueueStore, accept, changes};
+use crate::directory::{self, Claim};
+use crate::{Error, archive};
+
+/// Where the store does its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// On a thread of its own.
+    OnThread,
+    /// Inline: on a clock that is not the machine's, nothing may take time that it does not know of.
+    Inline,
+}
+
+/// Checks the directory and marks it as this crawl's. Gives notes: what changed since the crawl in it began.
+///
+/// # Errors
+/// When it holds anything else, or a crawl that cannot go on, or one of another meaning.
+pub(crate) fn directory(dir: &Path, config: &CrawlConfig, accept_config: bool) -> Result<Vec<String>, Error> {
+    let mut notes = Vec::new();
+    match directory::claim(dir)? {
+        Claim::Fresh => {}
+        Claim::Crawl(text) => {
+            let before: ConfigFile = toml::from_str(&text)
+                .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
+            if before.frontier.store.as_deref() != Some(QueueStore::Disk.as_str()) {
+                return Err(directory::no_resume(dir, "its queue was not kept on disk"));
+            }
+            if config.store != QueueStore::Disk {
+                return Err(directory::no_resume(
+                    dir,
+                    "its queue is on disk, and [frontier] store names another place",
+                ));
+            }
+            notes = accept(&changes(&before, &config.resolved()), accept_config)?;
+            notes.insert(0, format!("goes on with the crawl in {}", dir.display()));
+        }
+    }
+    directory::write_mark(dir, &archive::resolved_text(config)?)?;
+    Ok(notes)
+}
+
+/// Opens the queue, with the key of its fingerprints: `fresh` for a new one.
+///
+/// # Errors
+/// When another process holds it, or it cannot be read or written, or is of another format.
+pub(crate) fn queue(
+    dir: Option<&Path>,
+    config: &CrawlConfig,
+    clock: &Arc<dyn Clock>,
+    fresh: [u8; 16],
+    work: Work,
+) -> Result<(Arc<dyn Frontier>, [u8; 16]), Error> {
+    let settings = scheduling(config);
+    let Some(dir) = dir.filter(|_| config.store == QueueStore::Disk) else {
+        return Ok((Arc::new(Local::in_memory(settings)), fresh));
+    };
+    // What was asked just before the stop is not known: everybody waits one delay (invariant 4). Longer delays of an origin
+    // are the gate's, which remembers that another process was here.
+    let ready = Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin };
+    let store =
+        DiskStore::open(&dir.join("state").join("frontier"), DiskSettings::default()).map_err(FrontierError::from)?;
+    let mut local = match work {
+        Work::OnThread => Local::open_on_thread(store, settings, ready)?,
+        Work::Inline => Local::open(store, settings, ready)?,
+    };
+    let key = local.fingerprint_key(fresh)?;
+    Ok((Arc::new(local), key))
+}
+
+fn scheduling(config: &CrawlConfig) -> SchedulerConfig {
+    let defaults = SchedulerConfig::default();
+    SchedulerConfig {
+        per_origin: config.politeness.per_origin,
+        pages_per_origin: config.limits.max_pages_per_origin,
+        // A lease outlives the longest exchange, and what is done with it before and after.
+        lease_life: defaults.lease_life.max(config.fetch.limits.total * 2),
+        ..defaults
+    }
+}
