@@ -22,8 +22,9 @@ pub(crate) struct Pool {
     next: u64,
 }
 
+/// A connection in the pool; dropped, it is closed.
 #[derive(Debug)]
-struct Idle {
+pub(crate) struct Idle {
     number: u64,
     link: Box<Link>,
 }
@@ -35,12 +36,12 @@ impl Pool {
 
     /// Takes out the connection of this way that came back last.
     pub(crate) fn take(&mut self, origin: &Origin, way: Way) -> Option<Box<Link>> {
-        self.remove(origin, |idle| idle.link.way == way)
+        self.remove(origin, |idle| idle.link.way == way).map(|idle| idle.link)
     }
 
     /// Puts a connection back; hands out those that have to go for it.
     #[must_use = "dropping connections closes them: do it outside of the lock"]
-    pub(crate) fn put(&mut self, origin: &Origin, link: Box<Link>, now: Instant) -> Vec<Box<Link>> {
+    pub(crate) fn put(&mut self, origin: &Origin, link: Box<Link>, now: Instant) -> Vec<Idle> {
         let number = self.next;
         self.next += 1;
         self.order.insert(number, (origin.clone(), now));
@@ -60,7 +61,7 @@ impl Pool {
 
     /// Hands out what has been idle for too long.
     #[must_use = "dropping connections closes them: do it outside of the lock"]
-    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Box<Link>> {
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Idle> {
         let mut gone = Vec::new();
         while self.order.first_key_value().is_some_and(|(_, (_, since))| now.since(*since) >= self.timeout) {
             gone.extend(self.evict_oldest());
@@ -70,9 +71,9 @@ impl Pool {
 
     /// Hands out everything.
     #[must_use = "dropping connections closes them: do it outside of the lock"]
-    pub(crate) fn clear(&mut self) -> Vec<Box<Link>> {
+    pub(crate) fn clear(&mut self) -> Vec<Idle> {
         self.order.clear();
-        self.origins.drain().flat_map(|(_, idle)| idle).map(|idle| idle.link).collect()
+        self.origins.drain().flat_map(|(_, idle)| idle).collect()
     }
 
     /// How many connections are idle.
@@ -80,13 +81,13 @@ impl Pool {
         self.order.len()
     }
 
-    fn evict_oldest(&mut self) -> Option<Box<Link>> {
+    fn evict_oldest(&mut self) -> Option<Idle> {
         let (number, (origin, _)) = self.order.pop_first()?;
         self.remove(&origin, |idle| idle.number == number)
     }
 
     /// Takes out the last of an origin's connections that is `wanted`; an origin without any is not remembered.
-    fn remove(&mut self, origin: &Origin, wanted: impl Fn(&Idle) -> bool) -> Option<Box<Link>> {
+    fn remove(&mut self, origin: &Origin, wanted: impl Fn(&Idle) -> bool) -> Option<Idle> {
         let Entry::Occupied(mut entry) = self.origins.entry(origin.clone()) else { return None };
         let at = entry.get().iter().rposition(wanted)?;
         let found = entry.get_mut().remove(at);
@@ -94,6 +95,6 @@ impl Pool {
             entry.remove();
         }
         self.order.remove(&found.number);
-        Some(found.link)
+        Some(found)
     }
 }

@@ -45,8 +45,9 @@ impl Kept {
         let rooted = path.as_deref() == Some("/");
         let prefixed = |prefix: &str| name.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix));
         // RFC 6265bis §4.1.3: names that promise how they were set.
-        let honest = !(prefixed("__Secure-") && !secure)
-            && !(prefixed("__Host-") && !(secure && rooted && asked.as_deref().is_none_or(str::is_empty)));
+        let promised = (prefixed("__Secure-"), prefixed("__Host-"));
+        let of_host = secure && rooted && asked.as_deref().is_none_or(str::is_empty);
+        let honest = (!promised.0 || secure) && (!promised.1 || of_host);
         honest.then(|| Self {
             name: name.to_owned(),
             value: value.to_owned(),

@@ -1,4 +1,5 @@
 //! Cookies between a jar and the wire; the rules of the jar are in its own table.
+#![expect(clippy::unwrap_used, reason = "a test may end here")]
 
 use std::time::Duration;
 

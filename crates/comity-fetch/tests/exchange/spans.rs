@@ -1,4 +1,5 @@
 //! What an exchange tells to whoever listens.
+#![expect(clippy::unwrap_used, reason = "a test may end here")]
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
