@@ -5,6 +5,7 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -120,14 +121,8 @@ fn instants() -> usize {
 
 /// Where to kill: any line of what is left. Unlike at each run, and told when the test fails.
 fn random_lines(count: usize) -> Vec<usize> {
-    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let most = 2 * 2 * PAGES / count;
-    let mut state = seed | 1;
-    let lines = (0..count).map(|_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % most
-    });
-    lines.collect()
+    let most = (2 * 2 * PAGES / count) as u64;
+    (0..count).map(|_| (RandomState::new().hash_one(0) % most) as usize).collect()
 }
 
 /// Field reports 33 and 34: kills at random instants, each followed by a start.

@@ -18,14 +18,12 @@ impl Print for u64 {
 impl Print for u128 {
     const NONE: Self = 0;
 
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half of 128 bits has 64")]
     fn slot(self, slots: usize) -> usize {
         scale((self >> 64) as u64, slots)
     }
 }
 
-/// The upper bits of `value`, scaled to `0..slots`.
-#[expect(clippy::cast_possible_truncation, reason = "less than `slots`, which is a usize")]
+/// The upper bits of `value`, scaled to `0..slots`: less than `slots`, so nothing is cut off.
 const fn scale(value: u64, slots: usize) -> usize {
     ((value as u128 * slots as u128) >> 64) as usize
 }

@@ -89,8 +89,6 @@ fn keys(file: &ConfigFile) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
     use super::*;
 
     fn file(text: &str) -> ConfigFile {
