@@ -8,9 +8,11 @@ use comity_testweb::{Answer, Site};
 
 use crate::support::{asked, assert_clean, crawler, run, web};
 
+type Set = fn(&mut ConfigFile);
+
 #[tokio::test(start_paused = true)]
 async fn retries_and_redirects_are_as_many_as_are_set() {
-    let rows: [(fn(&mut ConfigFile), usize, usize); 3] = [
+    let rows: [(Set, usize, usize); 3] = [
         (|_| {}, 3, 1),
         (|file| file.crawl.retries = Some(0), 1, 1),
         (|file| file.crawl.max_redirects = Some(1), 3, 0),
@@ -31,7 +33,7 @@ async fn retries_and_redirects_are_as_many_as_are_set() {
 
 #[tokio::test(start_paused = true)]
 async fn links_are_held_to_the_shape_that_is_set() {
-    let rows: [(fn(&mut ConfigFile), &str, Reason); 4] = [
+    let rows: [(Set, &str, Reason); 4] = [
         (|file| file.traps.path_segments = Some(2), "/a/b/c", Reason::UrlTrapSegments),
         (|file| file.traps.url_bytes = Some(25), "/longer-than-that", Reason::UrlLength),
         (|file| file.traps.repeated_segments = Some(1), "/a/b/a/b", Reason::UrlTrapRepeated),
