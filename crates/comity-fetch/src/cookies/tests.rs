@@ -12,7 +12,10 @@ fn sent(jar: &Jar, to: &str, after: u64) -> String {
     jar.field(&url(to), NOW.after(Duration::from_secs(after))).unwrap_or_default()
 }
 
-fn after(sets: &[(&str, &str)]) -> Jar {
+/// Who sets what, in order.
+type Sets<'a> = &'a [(&'a str, &'a str)];
+
+fn after(sets: Sets<'_>) -> Jar {
     let jar = Jar::default();
     for (from, cookie) in sets {
         jar.take(&url(from), std::iter::once(*cookie), NOW);
@@ -20,77 +23,78 @@ fn after(sets: &[(&str, &str)]) -> Jar {
     jar
 }
 
+/// Set by, the cookie, asked for, sent.
+const PLACES: &[(&str, &str, &str, &str)] = &[
+    ("http://a.test/", "x=1", "http://a.test/", "x=1"),
+    ("http://a.test/", "x=1", "http://a.test:8080/", "x=1"), // RFC 6265bis §8.5: ports are not kept apart
+    ("http://a.test/", "x=1", "https://a.test/", "x=1"),
+    ("http://a.test/", "x=1", "http://b.test/", ""),
+    ("http://a.test/", "x=1", "http://sub.a.test/", ""),
+    ("http://sub.a.test/", "x=1", "http://a.test/", ""),
+    // Domain
+    ("http://sub.a.test/", "x=1; Domain=a.test", "http://a.test/", "x=1"),
+    ("http://sub.a.test/", "x=1; Domain=.A.Test", "http://other.a.test/", "x=1"),
+    ("http://a.test/", "x=1; Domain=a.test", "http://deep.sub.a.test/", "x=1"),
+    ("http://a.test/", "x=1; Domain=a.test", "http://na.test/", ""),
+    ("http://a.test/", "x=1; Domain=a.test", "http://a.test.evil.test/", ""),
+    ("http://a.test/", "x=1; Domain=sub.a.test", "http://sub.a.test/", ""),
+    ("http://a.test/", "x=1; Domain=b.test", "http://b.test/", ""),
+    ("http://a.test/", "x=1; Domain=b.test", "http://a.test/", ""),
+    ("http://a.test/", "x=1; Domain=", "http://a.test/", "x=1"),
+    ("http://a.test/", "x=1; Domain=", "http://sub.a.test/", ""),
+    // Public suffixes, of the list and private ones
+    ("http://a.test/", "x=1; Domain=test", "http://b.test/", ""),
+    ("http://a.test/", "x=1; Domain=test", "http://a.test/", ""),
+    ("http://a.co.uk/", "x=1; Domain=co.uk", "http://b.co.uk/", ""),
+    ("http://a.co.uk/", "x=1; Domain=a.co.uk", "http://www.a.co.uk/", "x=1"),
+    ("http://a.github.io/", "x=1; Domain=github.io", "http://b.github.io/", ""),
+    ("http://github.io/", "x=1; Domain=github.io", "http://github.io/", "x=1"),
+    ("http://github.io/", "x=1; Domain=github.io", "http://a.github.io/", ""),
+    ("http://localhost/", "x=1; Domain=localhost", "http://localhost/", "x=1"),
+    ("http://localhost/", "x=1; Domain=localhost", "http://a.localhost/", ""),
+    // Addresses
+    ("http://127.0.0.1/", "x=1", "http://127.0.0.1/", "x=1"),
+    ("http://127.0.0.1/", "x=1; Domain=127.0.0.1", "http://127.0.0.1:81/", "x=1"),
+    ("http://127.0.0.1/", "x=1; Domain=0.0.1", "http://127.0.0.1/", ""),
+    ("http://127.0.0.1/", "x=1; Domain=0.0.1", "http://9.0.0.1/", ""),
+    ("http://[::1]/", "x=1; Domain=::1", "http://[::1]/", "x=1"),
+    // Path
+    ("http://a.test/docs/one", "x=1", "http://a.test/docs/two", "x=1"),
+    ("http://a.test/docs/one", "x=1", "http://a.test/docs", "x=1"),
+    ("http://a.test/docs/one", "x=1", "http://a.test/docsother", ""),
+    ("http://a.test/docs/one", "x=1", "http://a.test/", ""),
+    ("http://a.test/one", "x=1", "http://a.test/two", "x=1"),
+    ("http://a.test/one", "x=1; Path=/sub", "http://a.test/sub/x", "x=1"),
+    ("http://a.test/one", "x=1; Path=/sub", "http://a.test/one", ""),
+    ("http://a.test/one", "x=1; Path=/sub/", "http://a.test/sub", ""),
+    ("http://a.test/d/e", "x=1; Path=no", "http://a.test/d/f", "x=1"),
+    ("http://a.test/", "x=1; Path=/a?b", "http://a.test/a?b", ""),
+    // Secure
+    ("https://a.test/", "x=1; Secure", "https://a.test/", "x=1"),
+    ("https://a.test/", "x=1; Secure", "http://a.test/", ""),
+    ("http://a.test/", "x=1; Secure", "https://a.test/", ""),
+    ("https://a.test/", "__Secure-x=1; Secure", "https://a.test/", "__Secure-x=1"),
+    ("https://a.test/", "__Secure-x=1", "https://a.test/", ""),
+    ("https://a.test/", "__secure-x=1", "https://a.test/", ""),
+    ("https://a.test/", "__Host-x=1; Secure; Path=/", "https://a.test/", "__Host-x=1"),
+    ("https://a.test/", "__Host-x=1; Secure; Path=/; Domain=a.test", "https://a.test/", ""),
+    ("https://a.test/", "__Host-x=1; Secure", "https://a.test/", ""),
+    ("http://a.test/", "__Host-x=1; Secure; Path=/", "https://a.test/", ""),
+    // Shape
+    ("http://a.test/", " x = 1 ; unknown ; HttpOnly; SameSite=Strict", "http://a.test/", "x=1"),
+    ("http://a.test/", "x=\"1 2\"", "http://a.test/", "x=\"1 2\""),
+    ("http://a.test/", "x=", "http://a.test/", "x="),
+    ("http://a.test/", "x=a=b", "http://a.test/", "x=a=b"),
+    ("http://a.test/", "=1", "http://a.test/", ""),
+    ("http://a.test/", "x", "http://a.test/", ""),
+    ("http://a.test/", "", "http://a.test/", ""),
+    ("http://a.test/", "x=ä", "http://a.test/", ""),
+    ("http://a.test/", "x=1\u{1}", "http://a.test/", ""),
+];
+
 #[test]
 fn a_cookie_goes_where_the_rules_send_it_and_nowhere_else() {
-    // Set by, the cookie, asked for, sent.
-    let rows = [
-        ("http://a.test/", "x=1", "http://a.test/", "x=1"),
-        ("http://a.test/", "x=1", "http://a.test:8080/", "x=1"), // RFC 6265bis §8.5: ports are not kept apart
-        ("http://a.test/", "x=1", "https://a.test/", "x=1"),
-        ("http://a.test/", "x=1", "http://b.test/", ""),
-        ("http://a.test/", "x=1", "http://sub.a.test/", ""),
-        ("http://sub.a.test/", "x=1", "http://a.test/", ""),
-        // Domain
-        ("http://sub.a.test/", "x=1; Domain=a.test", "http://a.test/", "x=1"),
-        ("http://sub.a.test/", "x=1; Domain=.A.Test", "http://other.a.test/", "x=1"),
-        ("http://a.test/", "x=1; Domain=a.test", "http://deep.sub.a.test/", "x=1"),
-        ("http://a.test/", "x=1; Domain=a.test", "http://na.test/", ""),
-        ("http://a.test/", "x=1; Domain=a.test", "http://a.test.evil.test/", ""),
-        ("http://a.test/", "x=1; Domain=sub.a.test", "http://sub.a.test/", ""),
-        ("http://a.test/", "x=1; Domain=b.test", "http://b.test/", ""),
-        ("http://a.test/", "x=1; Domain=b.test", "http://a.test/", ""),
-        ("http://a.test/", "x=1; Domain=", "http://a.test/", "x=1"),
-        ("http://a.test/", "x=1; Domain=", "http://sub.a.test/", ""),
-        // Public suffixes, of the list and private ones
-        ("http://a.test/", "x=1; Domain=test", "http://b.test/", ""),
-        ("http://a.test/", "x=1; Domain=test", "http://a.test/", ""),
-        ("http://a.co.uk/", "x=1; Domain=co.uk", "http://b.co.uk/", ""),
-        ("http://a.co.uk/", "x=1; Domain=a.co.uk", "http://www.a.co.uk/", "x=1"),
-        ("http://a.github.io/", "x=1; Domain=github.io", "http://b.github.io/", ""),
-        ("http://github.io/", "x=1; Domain=github.io", "http://github.io/", "x=1"),
-        ("http://github.io/", "x=1; Domain=github.io", "http://a.github.io/", ""),
-        ("http://localhost/", "x=1; Domain=localhost", "http://localhost/", "x=1"),
-        ("http://localhost/", "x=1; Domain=localhost", "http://a.localhost/", ""),
-        // Addresses
-        ("http://127.0.0.1/", "x=1", "http://127.0.0.1/", "x=1"),
-        ("http://127.0.0.1/", "x=1; Domain=127.0.0.1", "http://127.0.0.1:81/", "x=1"),
-        ("http://127.0.0.1/", "x=1; Domain=0.0.1", "http://127.0.0.1/", ""),
-        ("http://127.0.0.1/", "x=1; Domain=0.0.1", "http://9.0.0.1/", ""),
-        ("http://[::1]/", "x=1; Domain=::1", "http://[::1]/", "x=1"),
-        // Path
-        ("http://a.test/docs/one", "x=1", "http://a.test/docs/two", "x=1"),
-        ("http://a.test/docs/one", "x=1", "http://a.test/docs", "x=1"),
-        ("http://a.test/docs/one", "x=1", "http://a.test/docsother", ""),
-        ("http://a.test/docs/one", "x=1", "http://a.test/", ""),
-        ("http://a.test/one", "x=1", "http://a.test/two", "x=1"),
-        ("http://a.test/one", "x=1; Path=/sub", "http://a.test/sub/x", "x=1"),
-        ("http://a.test/one", "x=1; Path=/sub", "http://a.test/one", ""),
-        ("http://a.test/one", "x=1; Path=/sub/", "http://a.test/sub", ""),
-        ("http://a.test/d/e", "x=1; Path=no", "http://a.test/d/f", "x=1"),
-        ("http://a.test/", "x=1; Path=/a?b", "http://a.test/a?b", ""),
-        // Secure
-        ("https://a.test/", "x=1; Secure", "https://a.test/", "x=1"),
-        ("https://a.test/", "x=1; Secure", "http://a.test/", ""),
-        ("http://a.test/", "x=1; Secure", "https://a.test/", ""),
-        ("https://a.test/", "__Secure-x=1; Secure", "https://a.test/", "__Secure-x=1"),
-        ("https://a.test/", "__Secure-x=1", "https://a.test/", ""),
-        ("https://a.test/", "__secure-x=1", "https://a.test/", ""),
-        ("https://a.test/", "__Host-x=1; Secure; Path=/", "https://a.test/", "__Host-x=1"),
-        ("https://a.test/", "__Host-x=1; Secure; Path=/; Domain=a.test", "https://a.test/", ""),
-        ("https://a.test/", "__Host-x=1; Secure", "https://a.test/", ""),
-        ("http://a.test/", "__Host-x=1; Secure; Path=/", "https://a.test/", ""),
-        // Shape
-        ("http://a.test/", " x = 1 ; unknown ; HttpOnly; SameSite=Strict", "http://a.test/", "x=1"),
-        ("http://a.test/", "x=\"1 2\"", "http://a.test/", "x=\"1 2\""),
-        ("http://a.test/", "x=", "http://a.test/", "x="),
-        ("http://a.test/", "x=a=b", "http://a.test/", "x=a=b"),
-        ("http://a.test/", "=1", "http://a.test/", ""),
-        ("http://a.test/", "x", "http://a.test/", ""),
-        ("http://a.test/", "", "http://a.test/", ""),
-        ("http://a.test/", "x=ä", "http://a.test/", ""),
-        ("http://a.test/", "x=1\u{1}", "http://a.test/", ""),
-    ];
-    for (from, cookie, to, expected) in rows {
+    for &(from, cookie, to, expected) in PLACES {
         assert_eq!(sent(&after(&[(from, cookie)]), to, 0), expected, "{from} sets {cookie:?}, asked for {to}");
     }
 }
@@ -123,7 +127,7 @@ fn cookies_end_by_the_clock_that_was_passed_in() {
 
 #[test]
 fn later_cookies_replace_earlier_ones_of_the_same_name_place_and_path() {
-    let rows: [(&[(&str, &str)], &str, &str); 8] = [
+    let rows: [(Sets<'_>, &str, &str); 8] = [
         (&[("http://a.test/", "x=1"), ("http://a.test/", "x=2")], "http://a.test/", "x=2"),
         (&[("http://a.test/", "x=1"), ("http://a.test/", "x=2; Max-Age=0")], "http://a.test/", ""),
         (&[("http://a.test/", "x=1"), ("http://b.test/", "x=2; Max-Age=0")], "http://a.test/", "x=1"),
