@@ -237,7 +237,8 @@ mod tests {
 
     #[test]
     fn the_reference_says_of_which_kind_a_reason_is() {
-        let kinds: [(&str, fn(Reason) -> bool); 8] = [
+        type Kind = (&'static str, fn(Reason) -> bool);
+        let kinds: [Kind; 8] = [
             ("is_timeout", Reason::is_timeout),
             ("is_connect", Reason::is_connect),
             ("is_refused_address", Reason::is_refused_address),
