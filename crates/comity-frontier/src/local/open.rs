@@ -18,6 +18,8 @@ const RUN: &[u8] = b"run";
 const VERSION: u16 = 2;
 /// Rows read at once.
 const PAGE: usize = 1024;
+/// Rows of fingerprints read at once: each holds those of a whole commit, which may be thousands.
+const SEEN_PAGE: usize = 16;
 
 /// What a frontier knows at its start.
 pub(super) struct Opened {
@@ -87,7 +89,7 @@ fn read_seen<S: Store>(store: &S, config: &SchedulerConfig) -> Result<(SeenSet, 
     let mut seen = SeenSet::new(config.seen);
     let (mut from, mut last_commit) = (Vec::new(), 0);
     loop {
-        let rows = store.peek(Keyspace::Seen, &from, &[0xff; 9], PAGE)?;
+        let rows = store.peek(Keyspace::Seen, &from, &[0xff; 9], SEEN_PAGE)?;
         let Some((last, _)) = rows.last() else { return Ok((seen, last_commit)) };
         from.clone_from(last);
         from.push(0);
