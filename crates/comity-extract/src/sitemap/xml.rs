@@ -80,7 +80,7 @@ impl Xml {
                     return;
                 }
                 Stop::Broken(at) => {
-                    self.text.drain(..at + 1);
+                    self.text.drain(..(at + 1).min(self.text.len()));
                     self.elements.spoil();
                     bump(&mut out.notes.broken_markup);
                     if out.notes.broken_markup >= MOST_BROKEN {
@@ -136,7 +136,7 @@ fn events(block: &str, turn: Turn, elements: &mut Elements, out: &mut Entries) -
             Ok(event) => {
                 let is_text = matches!(event, Event::Text(_) | Event::GeneralRef(_));
                 if !is_text && place(reader.buffer_position()).saturating_sub(start) > LONGEST {
-                    return Stop::Broken(start);
+                    return Stop::Broken(opening(block, start));
                 }
                 take(&event, elements, out);
                 if elements.is_foreign() {
@@ -145,7 +145,7 @@ fn events(block: &str, turn: Turn, elements: &mut Elements, out: &mut Entries) -
             }
             // Told of, and passed over.
             Err(Error::IllFormed(_)) => {}
-            Err(error) => return at_fault(&error, place(reader.error_position()), block.len(), turn, out),
+            Err(error) => return at_fault(&error, opening(block, start), block.len(), turn, out),
         }
     }
 }
@@ -201,6 +201,12 @@ fn take(event: &Event<'_>, elements: &mut Elements, out: &mut Entries) {
         Event::DocType(_) => bump(&mut out.notes.doctypes),
         Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::Eof => {}
     }
+}
+
+/// The `<` that a fault belongs to: the first from where the reader stood before it. What the reader itself says is not always
+/// a place where markup begins.
+fn opening(block: &str, from: usize) -> usize {
+    block.as_bytes().iter().skip(from).position(|byte| *byte == b'<').map_or(block.len(), |at| from + at)
 }
 
 /// A place in a block: blocks are held in memory, so it fits.
