@@ -67,7 +67,7 @@ async fn framed<S: AsyncRead + AsyncWrite + Send + Unpin>(scenario: Scenario, wi
             wire.send(format!("{OK}{CHUNKED}")).await?;
             wire.repeat(chunk.as_bytes()).await
         }
-        Scenario::ResetInBody => wire.send(format!("{OK}Content-Length: 500\r\n\r\nhello")).await,
+        Scenario::ResetInBody => wire.send_and_wait(format!("{OK}Content-Length: 500\r\n\r\nhello")).await,
         Scenario::ShortBody => wire.send(format!("{OK}Content-Length: 9\r\nConnection: close\r\n\r\nhello")).await,
         Scenario::LongBody => {
             wire.send(format!("{OK}Content-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"))

@@ -74,7 +74,7 @@ pub(super) async fn speak<S: AsyncRead + AsyncWrite + Send + Unpin>(
             Ok(())
         }
         Scenario::Http2HangUp => Ok(()),
-        Scenario::Http2ResetInBody => wire.send([head, frame(DATA, 0, stream, b"hello")].concat()).await,
+        Scenario::Http2ResetInBody => wire.send_and_wait([head, frame(DATA, 0, stream, b"hello")].concat()).await,
         Scenario::Http2ShortBody => {
             // `content-length: 9`, its name by the static table, never taken into the own (RFC 7541 §6.2.2).
             let block = [STATUS_200, &[0x0f, 0x0d, 1, b'9']].concat();

@@ -28,7 +28,7 @@ pub(super) async fn answer<S: AsyncRead + AsyncWrite + Send + Unpin>(
 ) -> io::Result<()> {
     match scenario {
         Scenario::ResetAfterRequest => Ok(()),
-        Scenario::ResetInHead => wire.send(format!("{OK}Content-Len")).await,
+        Scenario::ResetInHead => wire.send_and_wait(format!("{OK}Content-Len")).await,
         Scenario::SlowHead => wire.trickle(PAGE.as_bytes()).await,
         Scenario::EndlessHead => {
             wire.send(OK).await?;

@@ -76,6 +76,13 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Wire<S> {
         Ok(())
     }
 
+    /// Sends, and waits until that has been read: a reset takes what the other end has not read yet with it.
+    pub(super) async fn send_and_wait(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.send(bytes).await?;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        Ok(())
+    }
+
     /// Does nothing more until the client hangs up.
     pub(super) async fn hold(&mut self) -> io::Result<()> {
         let mut sink = [0; 1024];
