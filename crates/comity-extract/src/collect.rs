@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 use comity_signals::{HeadFacts, LicenceLink, RobotsMeta};
 
+use crate::form::Forms;
 use crate::html::{Attribute, Name, StartTag};
 use crate::notes::bump;
-use crate::{LinkTag, Notes, PageLimits, Rel, attribute, link_field, refresh, srcset};
+use crate::text_urls::{self, Run, TextUrls};
+use crate::{LinkTag, Notes, PageLimits, PageOptions, Rel, attribute, link_field, refresh, srcset};
 
 /// Bytes of a title or a meta's content that are kept.
 const FACT_BYTES: usize = 4096;
@@ -43,14 +45,31 @@ pub(crate) struct Collector {
     pub(crate) notes: Notes,
     title: Title,
     title_text: String,
+    /// Where forms are wanted.
+    forms: Option<Forms>,
+    /// Where URLs in running text are wanted.
+    text_urls: Option<Box<TextUrls>>,
     pages: usize,
     resources: usize,
     bytes: usize,
 }
 
 impl Collector {
-    pub(crate) fn new(limits: PageLimits) -> Self {
-        Self { limits, ..Self::default() }
+    pub(crate) fn new(limits: PageLimits, options: PageOptions) -> Self {
+        Self {
+            limits,
+            forms: options.forms().then(Forms::default),
+            text_urls: options.text_urls().then(|| Box::new(TextUrls::new(limits.reference_bytes))),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn reads_forms(&self) -> bool {
+        self.forms.is_some()
+    }
+
+    pub(crate) fn reads_text(&self) -> bool {
+        self.text_urls.is_some()
     }
 
     /// Takes the value of a `Link` field. Those with an anchor are links of other documents (RFC 8288 §3.2).
@@ -84,6 +103,37 @@ impl Collector {
         }
     }
 
+    /// Takes running text. Out of the way of those who want none.
+    #[inline(never)]
+    pub(crate) fn text(&mut self, text: &[u8]) {
+        if let Some(mut urls) = self.text_urls.take() {
+            urls.read(std::str::from_utf8(text).unwrap_or_default(), &mut |run| self.text_run(run));
+            self.text_urls = Some(urls);
+        }
+    }
+
+    /// Running text is interrupted, or over: what stands behind is another URL.
+    #[inline(never)]
+    pub(crate) fn text_end(&mut self) {
+        if let Some(mut urls) = self.text_urls.take() {
+            urls.end(&mut |run| self.text_run(run));
+            self.text_urls = Some(urls);
+        }
+    }
+
+    fn text_run(&mut self, run: Run<'_>) {
+        match run {
+            Run::Whole(run) => text_urls::urls(run, &mut |url| self.add(LinkTag::Text, Rel::default(), url)),
+            Run::TooLong => bump(&mut self.notes.too_long),
+        }
+    }
+
+    pub(crate) fn form_end(&mut self) {
+        if let Some(forms) = &mut self.forms {
+            forms.end();
+        }
+    }
+
     pub(crate) fn title_end(&mut self) {
         if self.title == Title::Reading {
             self.title = Title::Read;
@@ -92,6 +142,7 @@ impl Collector {
 
     /// Puts the title together; nothing comes after.
     pub(crate) fn finish(&mut self) {
+        self.text_end();
         let text = attribute::text(&self.title_text);
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         self.head.title = Some(words.join(" ")).filter(|title| !title.is_empty());
@@ -119,6 +170,7 @@ impl Collector {
             Name::TRACK => self.resource(LinkTag::Track, tag, Attribute::Src),
             Name::EMBED => self.resource(LinkTag::Embed, tag, Attribute::Src),
             Name::OBJECT => self.resource(LinkTag::Object, tag, Attribute::Data),
+            name if self.reads_forms() && name.is_of_forms() => self.form_element(tag),
             _ => {}
         }
     }
@@ -135,6 +187,13 @@ impl Collector {
         // A part of this very document is no other resource.
         if kind == LinkTag::A || !reference.trim_start().starts_with('#') {
             self.add(kind, rel(tag), &reference);
+        }
+    }
+
+    #[inline(never)]
+    fn form_element(&mut self, tag: &StartTag<'_>) {
+        if let Some((rel, action)) = self.forms.as_mut().and_then(|forms| forms.element(tag)) {
+            self.add(LinkTag::Form, rel, &action);
         }
     }
 

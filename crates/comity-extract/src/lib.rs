@@ -36,22 +36,25 @@
 //! | `html` | the tokeniser, and what is open around a tag |
 //! | `collect` | what elements say |
 //! | `attribute`, `srcset`, `refresh`, `rel` | the small languages within attributes; [`Rel`] |
+//! | `form`, `text_urls` | what is read as a link only where [`PageOptions`] ask for it |
 //! | `link_field` | `Link` fields of the response |
 //! | `resolve`, `query`, `link` | from references to [`Link`]s |
 //! | `sitemap` | [`SitemapReader`], [`Sitemap`]: sitemaps, indexes, lists of URLs, RSS, Atom, JSON Feed |
 //! | `likeness` | [`TextSketch`], [`Likeness`], [`DuplicateBudget`]: pages that are one page under many names |
-//! | `limits`, `notes` | [`PageLimits`], and [`Notes`] on what was left out |
+//! | `limits`, `options`, `notes` | [`PageLimits`], [`PageOptions`], and [`Notes`] on what was left out |
 
 mod attribute;
 mod charset;
 mod collect;
 mod content_type;
+mod form;
 mod html;
 mod likeness;
 mod limits;
 mod link;
 mod link_field;
 mod notes;
+mod options;
 mod page;
 mod prescan;
 mod query;
@@ -62,6 +65,7 @@ mod resolve;
 mod select;
 mod sitemap;
 mod srcset;
+mod text_urls;
 
 pub use charset::{Charset, CharsetSource};
 pub use content_type::ContentKind;
@@ -69,6 +73,7 @@ pub use likeness::{DuplicateBudget, Likeness, LinkAllowance, TextSketch};
 pub use limits::PageLimits;
 pub use link::{Link, LinkTag};
 pub use notes::{Notes, Stopped};
+pub use options::PageOptions;
 pub use page::{Page, PageReader};
 pub use rel::Rel;
 #[cfg(feature = "select")]

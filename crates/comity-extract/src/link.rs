@@ -27,7 +27,7 @@ pub struct Link {
 
 impl Link {
     /// Whether a crawler follows it by default: it leads to a document (`a`, `area`, `iframe`, `frame`,
-    /// meta refresh, `link` and `Link` fields with a type that makes a hyperlink) and is not suspicious.
+    /// meta refresh, a form or a URL in text where they are read, `link` and `Link` fields with a type that makes a hyperlink) and is not suspicious.
     ///
     /// `rel=nofollow` is not counted here, as operators may choose to follow such links: see
     /// [`Link::is_nofollow`].
@@ -82,10 +82,15 @@ pub enum LinkTag {
     SvgImage,
     /// SVG `use` of another document.
     SvgUse,
+    /// A form that is sent with GET: `form[action]`, `formaction` of its buttons. Off by default:
+    /// [`PageOptions::with_forms`](crate::PageOptions::with_forms).
+    Form,
+    /// A URL in running text. Off by default: [`PageOptions::with_text_urls`](crate::PageOptions::with_text_urls).
+    Text,
 }
 
 impl LinkTag {
-    /// The element's name; `header` for a `Link` field.
+    /// The element's name; `header` for a `Link` field, `form` for its buttons too, `text` for running text.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -105,12 +110,14 @@ impl LinkTag {
             Self::Header => "header",
             Self::SvgImage => "image",
             Self::SvgUse => "use",
+            Self::Form => "form",
+            Self::Text => "text",
         }
     }
 
     pub(crate) fn leads_to_document(self, rel: Rel) -> bool {
         match self {
-            Self::A | Self::Area | Self::Meta { .. } | Self::Iframe | Self::Frame => true,
+            Self::A | Self::Area | Self::Meta { .. } | Self::Iframe | Self::Frame | Self::Form | Self::Text => true,
             Self::Link | Self::Header => rel.is_document(),
             _ => false,
         }

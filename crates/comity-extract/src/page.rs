@@ -11,7 +11,7 @@ use crate::collect::Collector;
 use crate::content_type::{self, Declared};
 use crate::html::{Tokenizer, Tree};
 use crate::resolve::{self, Base};
-use crate::{ContentKind, Link, Notes, PageLimits, Stopped};
+use crate::{ContentKind, Link, Notes, PageLimits, PageOptions, Stopped};
 
 /// Bytes decoded at once.
 const BLOCK_BYTES: usize = 16 * 1024;
@@ -75,12 +75,18 @@ impl PageReader {
     /// starts with `<`, other types give an empty page.
     #[must_use]
     pub fn new(url: &CrawlUrl, content_type: Option<&str>, limits: PageLimits) -> Self {
+        Self::with_options(url, content_type, limits, PageOptions::default())
+    }
+
+    /// The same, for a page that is to be read for more than its links.
+    #[must_use]
+    pub fn with_options(url: &CrawlUrl, content_type: Option<&str>, limits: PageLimits, options: PageOptions) -> Self {
         Self {
             url: url.clone(),
             declared: content_type::kind(content_type),
             header: content_type.and_then(content_type::charset),
             limits,
-            tree: Tree::new(Collector::new(limits)),
+            tree: Tree::new(Collector::new(limits, options)),
             head: Vec::new(),
             wanted: 1,
             decoding: None,

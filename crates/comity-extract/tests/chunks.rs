@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the URLs of the tests are constants")]
 
-use comity_extract::{Page, PageLimits, PageReader};
+use comity_extract::{Page, PageLimits, PageOptions, PageReader};
 use comity_url::CrawlUrl;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
@@ -10,7 +10,8 @@ use proptest::sample::select;
 
 fn page(content_type: Option<&str>, bytes: &[u8], cuts: &[usize]) -> Page {
     let url = CrawlUrl::parse("http://h.test/a/b/c").unwrap();
-    let mut reader = PageReader::new(&url, content_type, PageLimits::default());
+    let options = PageOptions::default().with_forms(true).with_text_urls(true);
+    let mut reader = PageReader::with_options(&url, content_type, PageLimits::default(), options);
     let mut rest = bytes;
     for cut in cuts.iter().cycle() {
         if rest.is_empty() || cuts.iter().all(|cut| *cut == 0) {
@@ -24,7 +25,7 @@ fn page(content_type: Option<&str>, bytes: &[u8], cuts: &[usize]) -> Page {
     reader.finish()
 }
 
-const PIECES: [&str; 40] = [
+const PIECES: [&str; 49] = [
     "<a href=",
     "<a\nhref='",
     "x",
@@ -65,6 +66,15 @@ const PIECES: [&str; 40] = [
     "<![CDATA[",
     "]]>",
     "<html lang=de>",
+    "<form action=s>",
+    "<form method=post action=s>",
+    "</form>",
+    "<button formmethod=get formaction=b>",
+    "http://x.test/",
+    "http",
+    "://x.test",
+    "&gt;",
+    ").",
 ];
 
 fn markup() -> impl Strategy<Value = Vec<u8>> {

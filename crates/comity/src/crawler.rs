@@ -222,6 +222,7 @@ impl CrawlerBuilder {
             limits: config.limits.clone(),
             traps,
             types: Arc::new(config.types.clone()),
+            page: config.page,
             per_origin: config.politeness.per_origin,
             scope: Mutex::new(scope),
             scope_seeds,

@@ -209,6 +209,11 @@ impl Name {
         )
     }
 
+    /// Elements whose attributes are looked at where forms are wanted.
+    pub(crate) fn is_of_forms(self) -> bool {
+        matches!(self, Self::FORM | Self::BUTTON | Self::INPUT)
+    }
+
     /// Elements whose attributes are looked at.
     pub(crate) fn has_attributes_that_matter(self) -> bool {
         matches!(

@@ -11,15 +11,20 @@ use crate::attribute;
 /// Attributes that are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attribute {
+    Action,
     Color,
     Content,
     Data,
     Encoding,
     Face,
+    Form,
+    Formaction,
+    Formmethod,
     Href,
     Hreflang,
     HttpEquiv,
     Lang,
+    Method,
     Name,
     Poster,
     Rel,
@@ -44,14 +49,21 @@ impl Attribute {
                 .or_else(|| one("lang", Self::Lang))
                 .or_else(|| one("type", Self::Type))
                 .or_else(|| one("face", Self::Face))
-                .or_else(|| one("size", Self::Size)),
+                .or_else(|| one("size", Self::Size))
+                .or_else(|| one("form", Self::Form)),
             5 => one("color", Self::Color),
-            6 => one("srcset", Self::Srcset).or_else(|| one("poster", Self::Poster)),
+            6 => one("srcset", Self::Srcset)
+                .or_else(|| one("poster", Self::Poster))
+                .or_else(|| one("action", Self::Action))
+                .or_else(|| one("method", Self::Method)),
             7 => one("content", Self::Content),
             8 => one("xml:lang", Self::XmlLang)
                 .or_else(|| one("encoding", Self::Encoding))
                 .or_else(|| one("hreflang", Self::Hreflang)),
-            10 => one("http-equiv", Self::HttpEquiv).or_else(|| one("xlink:href", Self::XlinkHref)),
+            10 => one("http-equiv", Self::HttpEquiv)
+                .or_else(|| one("xlink:href", Self::XlinkHref))
+                .or_else(|| one("formaction", Self::Formaction))
+                .or_else(|| one("formmethod", Self::Formmethod)),
             _ => None,
         }
     }
@@ -92,13 +104,13 @@ pub(crate) struct Tag<'a> {
 }
 
 /// Reads the tag at the start of `bytes`, whose name begins at `name_start`; `None` when it does not end in them. Of a
-/// tag that is longer than `limit` only the name is kept.
+/// tag that is longer than `limit` only the name is kept; of `form` and its buttons too, unless `forms`.
 ///
 /// Source: the HTML standard, tokenization from "tag name state" to "after attribute value (quoted) state". Linear.
-pub(crate) fn read(bytes: &[u8], name_start: usize, limit: usize) -> Option<Tag<'_>> {
+pub(crate) fn read(bytes: &[u8], name_start: usize, limit: usize, forms: bool) -> Option<Tag<'_>> {
     let name_end = name_start + position(bytes.get(name_start..)?, ends_tag_name)?;
     let name = Name::new(cut(bytes.get(name_start..name_end)?));
-    if name_start != 1 || !name.has_attributes_that_matter() {
+    if name_start != 1 || !(name.has_attributes_that_matter() || forms && name.is_of_forms()) {
         let (len, is_self_closing) = attributes(bytes, name_end, |_, _| {})?;
         let is_self_closing = is_self_closing && len <= limit;
         return Some(Tag { start: StartTag { name, is_self_closing, bytes, values: None }, len });
@@ -250,7 +262,7 @@ mod tests {
         for number in 0..8_usize.pow(6) {
             let mut tag = b"<a".to_vec();
             tag.extend((0..6).map(|place| bytes[number / 8_usize.pow(place) % 8]));
-            let read = read(&tag, 1, 100).map(|tag| tag.len);
+            let read = read(&tag, 1, 100, false).map(|tag| tag.len);
             let passed = match pass(Within::TagName, &tag[1..]) {
                 Passed::End(len) => Some(len + 1),
                 Passed::Within(_) => None,

@@ -121,6 +121,7 @@ impl Tokenizer {
         };
         let (text, tag) = rest.split_at(at);
         tree.text(text);
+        tree.text_end();
         match tag {
             [_, letter, ..] if letter.is_ascii_alphabetic() => self.tag(at, tag, 1, tree),
             [_, b'/', letter, ..] if letter.is_ascii_alphabetic() => self.tag(at, tag, 2, tree),
@@ -188,7 +189,7 @@ impl Tokenizer {
     }
 
     fn tag(&mut self, at: usize, bytes: &[u8], name_start: usize, tree: &mut Tree) -> Step {
-        if let Some(tag) = tag::read(bytes, name_start, self.limit) {
+        if let Some(tag) = tag::read(bytes, name_start, self.limit, tree.collector.reads_forms()) {
             let content = take(name_start, &tag.start, tree);
             if tag.len > self.limit {
                 tree.tag_cut();

@@ -90,6 +90,22 @@ impl Tree {
         if self.frames == Frames::Possible && self.templates == 0 && !text.trim_ascii_start().is_empty() {
             self.frames = Frames::No;
         }
+        if self.collector.reads_text() && self.is_shown() {
+            self.collector.text(text);
+        }
+    }
+
+    /// What may be a tag: text does not go on behind it.
+    pub(crate) fn text_end(&mut self) {
+        if self.collector.reads_text() {
+            self.collector.text_end();
+        }
+    }
+
+    /// Whether text that stands here is of the page, and no code.
+    fn is_shown(&self) -> bool {
+        let is_code = |open: &Open| open.kind.is_foreign() && matches!(open.name, Name::SCRIPT | Name::STYLE);
+        self.templates == 0 && !matches!(self.frames, Frames::Yes(_)) && !self.open.last().is_some_and(is_code)
     }
 
     /// Text of an element that holds nothing else.
@@ -223,6 +239,9 @@ impl Tree {
                 self.close_to(place);
             }
             return;
+        }
+        if name == Name::FORM && self.templates == 0 {
+            self.collector.form_end();
         }
         if let (Frames::Yes(open), Name::FRAMESET) = (self.frames, name) {
             self.frames = Frames::Yes(open.saturating_sub(1));

@@ -1,10 +1,10 @@
-//! `[crawl] sitemaps`, `[traps]`, `[keys]`: what is found, what is left, what counts as one.
+//! `[crawl] sitemaps`, `forms`, `text_urls`, `[traps]`, `[keys]`: what is found, what is left, what counts as one.
 
-use comity_extract::DuplicateBudget;
+use comity_extract::{DuplicateBudget, PageOptions};
 use comity_url::{GrowthLimits, HostGrowth, KeyRules, TrapLimits};
 
 use super::resolve::one_of;
-use super::{ConfigError, ConfigFile};
+use super::{ConfigError, ConfigFile, CrawlConfig};
 
 /// Which sitemaps are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,11 @@ pub(super) fn sitemaps(file: &ConfigFile) -> Result<SitemapSettings, ConfigError
     Ok(SitemapSettings { mode, most: file.crawl.max_sitemaps.unwrap_or(1_000) })
 }
 
+pub(super) fn page(file: &ConfigFile) -> PageOptions {
+    let typed = &file.crawl;
+    PageOptions::default().with_forms(typed.forms.unwrap_or(false)).with_text_urls(typed.text_urls.unwrap_or(false))
+}
+
 /// 0 turns a guard off.
 pub(super) fn traps(file: &ConfigFile) -> TrapSettings {
     let typed = &file.traps;
@@ -81,10 +86,13 @@ pub(super) fn keys(file: &ConfigFile) -> KeyRules {
 }
 
 /// Every key with its value in force.
-pub(super) fn resolved(file: &mut ConfigFile, sitemaps: SitemapSettings, traps: &TrapSettings, keys: KeyRules) {
+pub(super) fn resolved(file: &mut ConfigFile, config: &CrawlConfig) {
+    let CrawlConfig { sitemaps, page, traps, keys, .. } = config;
     let name = MODES.iter().find(|(_, mode)| *mode == sitemaps.mode).map(|(name, _)| (*name).to_owned());
     file.crawl.sitemaps = name;
     file.crawl.max_sitemaps = Some(sitemaps.most);
+    file.crawl.forms = Some(page.forms());
+    file.crawl.text_urls = Some(page.text_urls());
     let number = |bound: usize| Some(if bound == usize::MAX { 0 } else { u32::try_from(bound).unwrap_or(u32::MAX) });
     file.traps.path_segments = number(traps.shape.max_path_segments);
     file.traps.url_bytes = number(traps.shape.max_url_bytes);

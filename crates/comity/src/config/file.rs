@@ -122,6 +122,10 @@ section! {
         sitemaps: String,
         /// Sitemaps per origin; default 1,000.
         max_sitemaps: u32,
+        /// Whether forms that are sent with GET are links, without their fields; default false.
+        forms: bool,
+        /// Whether absolute URLs in running text are links; default false.
+        text_urls: bool,
         /// Tries of a URL after the first, 0 to 10; default 2.
         retries: u8,
         /// Redirects followed in a row, 0 to 20; default 5.

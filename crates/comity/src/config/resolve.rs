@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use comity_extract::PageOptions;
 use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
@@ -37,6 +38,8 @@ pub struct CrawlConfig {
     pub revisit: Revisit,
     /// Which sitemaps are asked for.
     pub sitemaps: SitemapSettings,
+    /// What pages are read for beside their links.
+    pub page: PageOptions,
     /// The guards against spaces without end.
     pub traps: TrapSettings,
     /// Which spellings of a URL are one page.
@@ -149,6 +152,7 @@ impl CrawlConfig {
             limits: bounds::crawl(&file)?,
             revisit: one_of("[crawl] revisit", file.crawl.revisit.as_deref(), &[("never", Revisit::Never)])?,
             sitemaps: discovery::sitemaps(&file)?,
+            page: discovery::page(&file),
             traps: discovery::traps(&file),
             keys: discovery::keys(&file),
             max_rate: gate.max_rate,
@@ -183,7 +187,7 @@ impl CrawlConfig {
         file.crawl.scope = own(self.scope.kind().as_str());
         bounds::show_crawl(&self.limits, &mut file.crawl);
         file.crawl.revisit = own("never");
-        discovery::resolved(&mut file, self.sitemaps, &self.traps, self.keys);
+        discovery::resolved(&mut file, self);
         let pace = &self.politeness;
         file.politeness.delay = span(pace.delay);
         file.politeness.max_crawl_delay = span(pace.max_crawl_delay);

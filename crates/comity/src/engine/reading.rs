@@ -1,7 +1,17 @@
-use comity_extract::{Likeness, Page, PageLimits, PageReader, Sitemap, SitemapLimits, SitemapReader, TextSketch};
+use comity_extract::{
+    Likeness, Page, PageLimits, PageOptions, PageReader, Sitemap, SitemapLimits, SitemapReader, TextSketch,
+};
 use comity_url::CrawlUrl;
 
 use super::errand::Errand;
+
+/// What a body is read for.
+pub(super) struct Reading {
+    pub(super) errand: Errand,
+    pub(super) options: PageOptions,
+    /// Reads the page's text, where its likeness is wanted; taken by the first body.
+    pub(super) sketch: Option<TextSketch>,
+}
 
 /// Who reads a body while it arrives.
 pub(super) enum Reader {
@@ -33,12 +43,13 @@ const LISTS: [&str; 7] = [
 ];
 
 impl Reader {
-    pub(super) fn new(errand: Errand, url: &CrawlUrl, content_type: Option<&str>, sketch: Option<TextSketch>) -> Self {
+    pub(super) fn new(reading: &mut Reading, url: &CrawlUrl, content_type: Option<&str>) -> Self {
         let essence = content_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
-        if errand == Errand::Sitemap || LISTS.iter().any(|known| essence.eq_ignore_ascii_case(known)) {
+        if reading.errand == Errand::Sitemap || LISTS.iter().any(|known| essence.eq_ignore_ascii_case(known)) {
             return Self::List(Box::new(SitemapReader::new(url, content_type, SitemapLimits::default())));
         }
-        Self::Page(Box::new(PageReader::new(url, content_type, PageLimits::default())), sketch.map(Box::new))
+        let page = PageReader::with_options(url, content_type, PageLimits::default(), reading.options);
+        Self::Page(Box::new(page), reading.sketch.take().map(Box::new))
     }
 
     /// A `Link` field of the response: links of a page; of nothing else.

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use comity_extract::PageOptions;
 use comity_fetch::{Fetcher, MediaTypes};
 use comity_frontier::Frontier;
 use comity_gate::Gate;
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) traps: Traps,
     /// Media types whose bodies are read.
     pub(crate) types: Arc<MediaTypes>,
+    /// What pages are read for beside their links.
+    pub(crate) page: PageOptions,
     pub(crate) keys: Keys,
     pub(crate) sites: Arc<Sites>,
     pub(crate) per_origin: u32,

@@ -1,32 +1,25 @@
-use comity_extract::TextSketch;
 use comity_fetch::{MediaTypes, ResponseHead, Sink, Want};
 use comity_url::CrawlUrl;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::errand::Errand;
-use super::reading::Reader;
+use super::reading::{Reader, Reading};
 
 /// Where the decoded body of a page goes as it comes: into its reader, and nowhere else. What is kept of it are the coded
 /// bytes in the capture; a handler that wants to read them has them decoded once more.
 pub(super) struct PageSink {
     url: CrawlUrl,
-    errand: Errand,
-    sketch: Option<TextSketch>,
+    reading: Reading,
     pub(super) reader: Option<Reader>,
     head: Option<oneshot::Sender<()>>,
     types: Arc<MediaTypes>,
 }
 
 impl PageSink {
-    /// `head` is told the moment the response head is complete; `sketch` reads the page's text, where its likeness is wanted.
-    pub(super) fn new(
-        url: CrawlUrl,
-        (errand, sketch): (Errand, Option<TextSketch>),
-        head: oneshot::Sender<()>,
-        types: Arc<MediaTypes>,
-    ) -> Self {
-        Self { url, errand, sketch, reader: None, head: Some(head), types }
+    /// `head` is told the moment the response head is complete.
+    pub(super) fn new(url: CrawlUrl, reading: Reading, head: oneshot::Sender<()>, types: Arc<MediaTypes>) -> Self {
+        Self { url, reading, reader: None, head: Some(head), types }
     }
 }
 
@@ -38,10 +31,10 @@ impl Sink for PageSink {
         }
         if (200..300).contains(&head.status) {
             // A sitemap that was asked for is read whatever it is served as.
-            if self.errand == Errand::Page && !self.types.want(head.content_type()) {
+            if self.reading.errand == Errand::Page && !self.types.want(head.content_type()) {
                 return Want::OtherType;
             }
-            let mut reader = Reader::new(self.errand, &self.url, head.content_type(), self.sketch.take());
+            let mut reader = Reader::new(&mut self.reading, &self.url, head.content_type());
             head.fields_named("link").for_each(|value| reader.link_field(value));
             self.reader = Some(reader);
         }

@@ -13,7 +13,7 @@ use super::Shared;
 use super::errand::Errand;
 use super::links::Watched;
 use super::outcome::{Next, next};
-use super::reading::{Found, Reader};
+use super::reading::{Found, Reader, Reading};
 use super::sink::PageSink;
 use crate::keep::Trip;
 use crate::{Error, Page, UrlEnding, UrlOutcome};
@@ -62,7 +62,7 @@ impl Shared {
     ) -> Result<Settled, Error> {
         let (head, arrived) = oneshot::channel();
         let errand = self.errand(trip);
-        let reading = (errand, self.traps.sketch(trip.url.origin()));
+        let reading = Reading { errand, options: self.page, sketch: self.traps.sketch(trip.url.origin()) };
         let mut sink = PageSink::new(trip.url.clone(), reading, head, self.types.clone());
         // The exchange's own span knows neither how it was come by nor how often it was tried.
         let span = tracing::debug_span!("visit", hop = trip.hops, depth = trip.depth, attempt = trip.attempt);

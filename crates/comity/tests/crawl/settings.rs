@@ -53,6 +53,31 @@ async fn links_are_held_to_the_shape_that_is_set() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn forms_and_urls_in_text_are_links_where_that_is_set() {
+    let rows: [(Set, usize, usize); 3] = [
+        (|_| {}, 0, 0),
+        (|file| file.crawl.forms = Some(true), 1, 0),
+        (|file| file.crawl.text_urls = Some(true), 0, 1),
+    ];
+    let html = "<form action=/find><input name=q></form><form method=post action=/no></form>\
+        <p>All of it: http://a.test/all. Not http://a.test/closed, says robots.txt.";
+    for (at, (set, form, text)) in rows.into_iter().enumerate() {
+        let (net, observer) = web([Site::new()
+            .name("a.test")
+            .robots("User-agent: *\nDisallow: /closed")
+            .page("/", Answer::text("").content("text/html", html))
+            .page("/find", Answer::text("found"))
+            .page("/all", Answer::text("all"))
+            .page("/closed", Answer::text("closed"))
+            .page("/no", Answer::text("no"))]);
+        run(crawler(&net, &["http://a.test/"]).configure(set)).await;
+        let seen = ["find", "all", "closed", "no"].map(|path| asked(&observer, &format!("http://a.test/{path}")));
+        assert_eq!(seen, [form, text, 0, 0], "row {at}");
+        assert_clean(&observer);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_body_is_cut_where_it_is_set_and_robots_txt_is_not() {
     let rules = format!("User-agent: *\nDisallow: /no\n{}", "# more\n".repeat(1000));
     let (net, observer) = web([Site::new()
