@@ -83,7 +83,7 @@ pub use config::SchedulerConfig;
 pub use disk::{DiskSettings, DiskStore};
 pub use frontier::{BoxFuture, Frontier, FrontierError};
 pub use lease::{Lease, LeaseId, Leased, RefusedLease, Renewal, Renewed};
-pub use local::Local;
+pub use local::{Local, OtherRules};
 pub use memory::MemoryStore;
 pub use offer::{Offer, Offered};
 pub use queued::{QueuedUrl, RecordError};

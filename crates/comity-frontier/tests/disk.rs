@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use comity_frontier::{DiskSettings, DiskStore, Frontier, Local, Offered, SchedulerConfig, Settled};
+use comity_frontier::{DiskSettings, DiskStore, Frontier, Local, Offered, OtherRules, SchedulerConfig, Settled};
 use comity_policy::{Instant, Ready, Reason};
+use comity_url::KeyRules;
 
 use common::*;
 
@@ -233,8 +234,31 @@ async fn a_disk_without_room_refuses_by_name_and_loses_nothing() {
 #[test]
 fn the_key_of_the_fingerprints_stays_with_the_store() {
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(open(dir.path()).fingerprint_key([1; 16]).unwrap(), [1; 16]);
-    assert_eq!(open(dir.path()).fingerprint_key([2; 16]).unwrap(), [1; 16]);
+    let key = |fresh| open(dir.path()).fingerprint_key(fresh, KeyRules::default(), OtherRules::Refuse).unwrap();
+    assert_eq!(key([1; 16]), [1; 16]);
+    assert_eq!(key([2; 16]), [1; 16]);
+}
+
+#[tokio::test]
+async fn fingerprints_of_other_key_rules_are_gone_on_with_only_where_that_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let with = |tracking, others| {
+        let rules = KeyRules { tracking, ..KeyRules::default() };
+        open(dir.path()).fingerprint_key([1; 16], rules, others)
+    };
+    let refused = |tracking| {
+        let error = with(tracking, OtherRules::Refuse).unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.contains("\"none\"") && cause.contains(":tracking\"") && cause.contains("accept"), "{cause}");
+    };
+    with(true, OtherRules::Refuse).unwrap();
+    assert_eq!(with(false, OtherRules::Refuse).unwrap(), [1; 16], "without fingerprints nothing mixes");
+    open(dir.path()).offer(offers(["http://a.test/1"])).await.unwrap();
+    assert_eq!(with(false, OtherRules::Refuse).unwrap(), [1; 16]);
+    refused(true);
+    assert_eq!(with(true, OtherRules::Accept).unwrap(), [1; 16]);
+    assert_eq!(with(true, OtherRules::Refuse).unwrap(), [1; 16], "what was accepted stands in the store");
+    refused(false);
 }
 
 /// Dropped at any point, a call is done as a whole or not at all: what was handed to the thread is done.

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use comity_frontier::{
-    DiskSettings, DiskStore, Frontier, FrontierError, Keyspace, Local, MemoryStore, Offered, Row, SchedulerConfig,
-    Settlement, Store, StoreError, Summary, WriteBatch,
+    DiskSettings, DiskStore, Frontier, FrontierError, Keyspace, Local, MemoryStore, Offered, OtherRules, Row,
+    SchedulerConfig, Settlement, Store, StoreError, Summary, WriteBatch,
 };
 use comity_policy::{Ready, Reason};
+use comity_url::KeyRules;
 
 use common::*;
 
@@ -326,7 +327,7 @@ async fn a_store_of_version_2_is_read() {
 
 async fn goes_on_from_version_2<S: Store + 'static>(mut frontier: Local<S>) {
     let judge = TestJudge::default();
-    assert_eq!(frontier.fingerprint_key([1; 16]).unwrap(), [7; 16]);
+    assert_eq!(frontier.fingerprint_key([1; 16], KeyRules::default(), OtherRules::Refuse).unwrap(), [7; 16]);
     let stats = frontier.stats(at(0)).await.unwrap();
     assert_eq!((stats.queued, stats.done, stats.refused, stats.failed), (4, 1, 1, 1));
     assert_eq!((stats.seen, stats.origins), (7, 4));
@@ -375,7 +376,9 @@ fn fingerprints_without_their_key_or_format_are_refused() {
         batch.delete(Keyspace::Meta, lost.as_bytes().to_vec());
         store.commit(batch).unwrap();
         let opened = Local::open(store, SchedulerConfig::default(), ready(0));
-        let error = opened.and_then(|mut frontier| frontier.fingerprint_key([1; 16])).unwrap_err();
+        let error = opened
+            .and_then(|mut frontier| frontier.fingerprint_key([1; 16], KeyRules::default(), OtherRules::Refuse))
+            .unwrap_err();
         let cause = std::error::Error::source(&error).unwrap().to_string();
         assert!(cause.contains(says), "{cause}");
     }

@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
+use comity_frontier::OtherRules;
 use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher};
@@ -193,7 +194,8 @@ impl CrawlerBuilder {
             notes.extend(open::directory(dir, &config, accept_config)?);
         }
         let state = archive::open_state(dir.as_deref(), &config, &clock)?;
-        let (frontier, key) = open::queue(dir.as_deref(), &config, &clock, key, work)?;
+        let others = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
+        let (frontier, key) = open::queue(dir.as_deref(), &config, &clock, (key, others), work)?;
         let opened = dir.as_deref().map(|dir| archive::open(dir, &config, &clock, state.clone())).transpose()?;
         let traps = Traps::new(&config.traps);
         let mut scope = config.scope.clone();

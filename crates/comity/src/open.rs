@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_frontier::{DiskSettings, DiskStore, Frontier, FrontierError, Local, SchedulerConfig};
+use comity_frontier::{DiskSettings, DiskStore, Frontier, FrontierError, Local, OtherRules, SchedulerConfig};
 use comity_policy::{Clock, Ready, Reason};
 
 use crate::config::{ConfigFile, CrawlConfig, QueueStore, accept, changes};
@@ -47,7 +47,8 @@ pub(crate) fn directory(dir: &Path, config: &CrawlConfig, accept_config: bool) -
     Ok(notes)
 }
 
-/// Opens the queue, with the key of its fingerprints: `fresh` for a new one.
+/// Opens the queue, with the key of its fingerprints: `fresh` for a new one. `others`: whether one of other key rules is gone
+/// on with.
 ///
 /// # Errors
 /// When another process holds it, or it cannot be read or written, or is of another format.
@@ -55,7 +56,7 @@ pub(crate) fn queue(
     dir: Option<&Path>,
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
-    fresh: [u8; 16],
+    (fresh, others): ([u8; 16], OtherRules),
     work: Work,
 ) -> Result<(Arc<dyn Frontier>, [u8; 16]), Error> {
     let settings = scheduling(config);
@@ -71,7 +72,7 @@ pub(crate) fn queue(
         Work::OnThread => Local::open_on_thread(store, settings, ready)?,
         Work::Inline => Local::open(store, settings, ready)?,
     };
-    let key = local.fingerprint_key(fresh)?;
+    let key = local.fingerprint_key(fresh, config.keys, others)?;
     Ok((Arc::new(local), key))
 }
 

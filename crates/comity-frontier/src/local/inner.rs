@@ -1,10 +1,11 @@
 use std::collections::HashSet;
 
 use comity_policy::{Hold, Instant, Judge, Judgement};
-use comity_url::Origin;
+use comity_url::{KeyRules, Origin};
 
+use super::OtherRules;
 use super::ledger::{Changes, Ledger};
-use super::open::{KEY, Opened};
+use super::open::{KEY, Opened, RULES};
 use super::roster::Roster;
 use crate::key::{place_of, queue_end, queue_key};
 use crate::scheduler::Sleeper;
@@ -145,22 +146,51 @@ impl<S: Store> Inner<S> {
         Ok(stats)
     }
 
-    /// The key of the fingerprints: the one that stands in the store, or `fresh`, which then does.
-    pub(super) fn fingerprint_key(&mut self, fresh: [u8; 16]) -> Result<[u8; 16], StoreError> {
-        match self.store.get(Keyspace::Meta, KEY)? {
+    /// The key of the fingerprints: the one that stands in the store, or `fresh`, which then does. The same commit writes
+    /// their rules.
+    pub(super) fn fingerprint_key(
+        &mut self,
+        fresh: [u8; 16],
+        rules: KeyRules,
+        others: OtherRules,
+    ) -> Result<[u8; 16], StoreError> {
+        let mut batch = WriteBatch::default();
+        if self.writes_rules(&rules.to_string(), others)? {
+            batch.insert(Keyspace::Meta, RULES.to_vec(), rules.to_string().into_bytes());
+        }
+        let key = match self.store.get(Keyspace::Meta, KEY)? {
             Some(bytes) => bytes
                 .try_into()
-                .map_err(|_| StoreError::Format("frontier store: the key of its fingerprints is damaged".to_owned())),
+                .map_err(|_| StoreError::Format("frontier store: the key of its fingerprints is damaged".to_owned()))?,
             None if self.seen.len() > 0 => {
-                Err(StoreError::Format("frontier store: the key of its fingerprints is missing".to_owned()))
+                return Err(StoreError::Format("frontier store: the key of its fingerprints is missing".to_owned()));
             }
             None => {
-                let mut batch = WriteBatch::default();
                 batch.insert(Keyspace::Meta, KEY.to_vec(), fresh.to_vec());
-                self.store.commit(batch)?;
-                Ok(fresh)
+                fresh
             }
+        };
+        if !batch.is_empty() {
+            self.store.commit(batch)?;
         }
+        Ok(key)
+    }
+
+    /// Whether the rules are to be written: into a store without fingerprints, into one from before they were written, and
+    /// where others are accepted.
+    fn writes_rules(&self, ours: &str, others: OtherRules) -> Result<bool, StoreError> {
+        let Some(theirs) = self.store.get(Keyspace::Meta, RULES)? else { return Ok(true) };
+        if theirs == ours.as_bytes() {
+            return Ok(false);
+        }
+        if others == OtherRules::Accept || self.seen.len() == 0 {
+            return Ok(true);
+        }
+        let theirs = String::from_utf8_lossy(&theirs);
+        Err(StoreError::Format(format!(
+            "frontier store: its fingerprints were made under the key rules {theirs:?}, and this crawl has {ours:?}; go on under \
+             those, or accept the change (--accept-config, OtherRules::Accept): pages that they tell apart may be fetched anew"
+        )))
     }
 
     /// Lets the origins that are due last go to sleep when too many are in memory. Where the store refuses they stay:

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use comity_policy::{Instant, Judge, Ready, Reason};
-use comity_url::Origin;
+use comity_url::{KeyRules, Origin};
 use tokio::sync::{Mutex, oneshot};
 
 use self::desk::Desk;
@@ -29,6 +29,16 @@ pub struct Local<S> {
     // Dropped first: the thread ends before the store does.
     desk: Option<Desk>,
     inner: Arc<Mutex<Inner<S>>>,
+}
+
+/// What becomes of a store whose fingerprints were made under other key rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OtherRules {
+    /// It is refused: fingerprints of two rules in one set would mix unsaid.
+    #[default]
+    Refuse,
+    /// It is gone on with, and the new rules are written over the old. A URL whose key they change counts as new once more.
+    Accept,
 }
 
 impl Local<MemoryStore> {
@@ -66,12 +76,20 @@ impl<S: Store + 'static> Local<S> {
     /// The key of the seen-set's fingerprints: that of the store, or `fresh` for a store that has none, where it is then
     /// kept. Offers made under another key would be new once more. To be asked before anything else: it waits for the store.
     ///
+    /// `rules` are those by which the offers' keys are made; they are kept beside the key, and `others` says what becomes of a
+    /// store that has others. One from before they were kept takes them as its own.
+    ///
     /// # Errors
-    /// When the store cannot be read or written, or holds fingerprints and no key.
-    pub fn fingerprint_key(&mut self, fresh: [u8; 16]) -> Result<[u8; 16], FrontierError> {
+    /// When the store cannot be read or written, or holds fingerprints and no key, or, refused, those of other rules.
+    pub fn fingerprint_key(
+        &mut self,
+        fresh: [u8; 16],
+        rules: KeyRules,
+        others: OtherRules,
+    ) -> Result<[u8; 16], FrontierError> {
         // Nobody else has it: no call is under way.
         let inner = Arc::get_mut(&mut self.inner).ok_or(FrontierError::Poisoned)?;
-        attempt(inner.get_mut(), |inner| inner.fingerprint_key(fresh))
+        attempt(inner.get_mut(), |inner| inner.fingerprint_key(fresh, rules, others))
     }
 
     /// Ends the frontier and gives the store back; every leased URL is still queued in it.

@@ -12,6 +12,8 @@ use crate::{Keyspace, Scheduler, SchedulerConfig, Store, StoreError, Summary, Wr
 pub(super) const TOTALS: &[u8] = b"totals";
 /// The key of the fingerprints.
 pub(super) const KEY: &[u8] = b"key";
+/// The key rules that the fingerprints were made under.
+pub(super) const RULES: &[u8] = b"rules";
 const FORMAT: &[u8] = b"format";
 const RUN: &[u8] = b"run";
 /// Version of keys and records; beside it stands that of the rules that make fingerprints.
