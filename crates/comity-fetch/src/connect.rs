@@ -265,6 +265,11 @@ pub(crate) struct Misses {
 }
 
 impl Misses {
+    /// Why the address tried last was not reached.
+    pub(crate) const fn last(&self) -> Option<&Fault> {
+        self.last.as_ref()
+    }
+
     pub(crate) fn failed(&mut self, fault: Fault) {
         self.last = Some(fault);
     }

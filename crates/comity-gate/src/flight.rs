@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use comity_fetch::{CookieUse, Refused, Request};
 use comity_policy::{
-    AskedPace, Capture, Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot, Standing,
-    Vantage,
+    AskedPace, Capture, Form, Hold, Instant, Permit, Ready, Reason, RobotsChain, RobotsEvent, RobotsLife, Slot,
+    Standing, Vantage,
 };
 use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
@@ -302,6 +302,11 @@ impl Gate {
     /// before. So often that the exit goes out of use; then another one serves, or all wait for it.
     fn exit_failed(&self, capture: &Capture) -> Option<Ready> {
         let clock = capture.fault.filter(|fault| fault.is_proxy_down() && capture.status.is_none())?;
+        let forwarded = capture.via.as_ref().is_some_and(|via| via.form == Form::Forward);
+        if forwarded && clock == Reason::FetchProxyAuth {
+            // The site itself may answer so. Unreachable is the closed side, with its own times to look again.
+            return None;
+        }
         Some(Ready { at: self.inner.clock.now().after(EXIT_WAIT), clock })
     }
 

@@ -6,7 +6,7 @@ use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::OtherRules;
 use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
-use comity_url::{CrawlUrl, KeyHasher};
+use comity_url::{CrawlUrl, KeyHasher, Scope};
 use tokio::sync::{Notify, watch};
 
 use crate::config::{ConfigFile, CrawlConfig, Span, expiring};
@@ -191,24 +191,18 @@ impl CrawlerBuilder {
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
         if let Some(dir) = &dir {
-            notes.extend(open::directory(dir, &config, accept_config)?);
+            notes.extend(open::directory(dir, &mut config, accept_config)?);
         }
         let state = archive::open_state(dir.as_deref(), &config, &clock)?;
         let others = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
         let (frontier, key) = open::queue(dir.as_deref(), &config, &clock, (key, others), work)?;
+        if let Some(dir) = &dir {
+            open::mark(dir, &config)?;
+        }
         let opened = dir.as_deref().map(|dir| archive::open(dir, &config, &clock, state.clone())).transpose()?;
         let traps = Traps::new(&config.traps);
         let mut scope = config.scope.clone();
-        let scope_seeds = match dir.as_deref().map(ScopeSeeds::open).transpose()? {
-            Some((list, seeds)) => {
-                for seed in &seeds {
-                    scope.add_seed(seed);
-                    traps.add_seed(seed);
-                }
-                Some(Mutex::new(list))
-            }
-            None => None,
-        };
+        let scope_seeds = widened(dir.as_deref(), &mut scope, &traps)?;
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
         let keeper = Keeper::new(opened, clock.clone(), sites.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
@@ -257,4 +251,15 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
         recorder: Arc::new(keeper.clone()),
         ..GateConfig::new(config.identity.clone())
     }
+}
+
+/// Adds what the redirects of seeds added to the scope of the crawl in `dir`; the list, for what comes now.
+fn widened(dir: Option<&Path>, scope: &mut Scope, traps: &Traps) -> Result<Option<Mutex<ScopeSeeds>>, Error> {
+    let Some(dir) = dir else { return Ok(None) };
+    let (list, seeds) = ScopeSeeds::open(dir)?;
+    for seed in &seeds {
+        scope.add_seed(seed);
+        traps.add_seed(seed);
+    }
+    Ok(Some(Mutex::new(list)))
 }

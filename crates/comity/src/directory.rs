@@ -1,5 +1,5 @@
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use comity_url::CrawlUrl;
@@ -87,13 +87,13 @@ impl ScopeSeeds {
         fs::create_dir_all(dir.join("state")).map_err(wrong)?;
         let mut seeds = Vec::new();
         if path.exists() {
-            for line in BufReader::new(File::open(&path).map_err(wrong)?).lines() {
-                seeds.extend(CrawlUrl::parse(&line.map_err(wrong)?));
-            }
+            let list = fs::read(&path).map_err(wrong)?;
+            let lines = list.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
+            seeds.extend(lines.filter_map(|line| CrawlUrl::parse(std::str::from_utf8(line).ok()?).ok()));
         }
         let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(wrong)?;
-        // Whatever the last run left, the next line begins a line.
-        file.write_all(b"\n").map_err(wrong)?;
+        // What the last run left of a line becomes none by the next one's end: it is no URL with what is put behind it.
+        file.write_all(b" cut\n").map_err(wrong)?;
         Ok((Self { file, path }, seeds))
     }
 
@@ -103,8 +103,10 @@ impl ScopeSeeds {
     /// When it cannot be written.
     pub(crate) fn add(&mut self, seed: &CrawlUrl) -> Result<(), Error> {
         let line = format!("{seed}\n");
+        // Before the seed's settlement, which may be safe against a power cut within a second.
         self.file
             .write_all(line.as_bytes())
+            .and_then(|()| self.file.sync_data())
             .map_err(|e| Error::directory(format!("{} cannot be written: {e}", self.path.display())))
     }
 }

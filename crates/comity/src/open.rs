@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use comity_frontier::{DiskSettings, DiskStore, Frontier, FrontierError, Local, OtherRules, SchedulerConfig};
 use comity_policy::{Clock, Ready, Reason};
+use comity_url::CrawlUrl;
 
 use crate::config::{ConfigFile, CrawlConfig, QueueStore, accept, changes};
 use crate::directory::{self, Claim};
@@ -19,14 +20,15 @@ pub(crate) enum Work {
     Inline,
 }
 
-/// Checks the directory and marks it as this crawl's. Gives notes: what changed since the crawl in it began.
+/// Checks the directory, and marks a new one as this crawl's; one that goes on is marked by [`mark`] once its parts are open.
+/// Gives notes: what changed since the crawl in it began. The seeds that it began with stay seeds: they are its scope.
 ///
 /// # Errors
 /// When it holds anything else, or a crawl that cannot go on, or one of another meaning.
-pub(crate) fn directory(dir: &Path, config: &CrawlConfig, accept_config: bool) -> Result<Vec<String>, Error> {
+pub(crate) fn directory(dir: &Path, config: &mut CrawlConfig, accept_config: bool) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
     match directory::claim(dir)? {
-        Claim::Fresh => {}
+        Claim::Fresh => mark(dir, config)?,
         Claim::Crawl(text) => {
             let before: ConfigFile = toml::from_str(&text)
                 .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
@@ -39,12 +41,25 @@ pub(crate) fn directory(dir: &Path, config: &CrawlConfig, accept_config: bool) -
                     "its queue is on disk, and [frontier] store names another place",
                 ));
             }
+            for seed in before.crawl.seeds.iter().flatten().filter_map(|seed| CrawlUrl::parse(seed).ok()) {
+                if !config.seeds.contains(&seed) {
+                    config.seeds.push(seed);
+                }
+            }
             notes = accept(&changes(&before, &config.resolved()), accept_config)?;
             notes.insert(0, format!("goes on with the crawl in {}", dir.display()));
         }
     }
-    directory::write_mark(dir, &archive::resolved_text(config)?)?;
     Ok(notes)
+}
+
+/// Writes the configuration in force into the directory. Where a crawl goes on, not before state and queue are open, and so
+/// this process's alone: else one that is refused would leave its own configuration behind.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn mark(dir: &Path, config: &CrawlConfig) -> Result<(), Error> {
+    directory::write_mark(dir, &archive::resolved_text(config)?)
 }
 
 /// Opens the queue, with the key of its fingerprints: `fresh` for a new one. `others`: whether one of other key rules is gone

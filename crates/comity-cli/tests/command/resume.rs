@@ -188,6 +188,12 @@ fn a_crawl_that_would_mean_something_else_is_refused_unless_accepted() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("crawl.max_pages: 1 -> 2") && said.contains("crawl.scope"), "{said} {}", stderr(&output));
     assert_ne!(mark(), before);
+
+    // Another seed adds to what the crawl is about, and takes nothing from it.
+    let first = served.seeds()[0].to_string();
+    let second = format!("{first}another");
+    comity(home.path(), &["crawl", &second, "--dir", dir.to_str().unwrap(), "--max-pages", "1"]);
+    assert!(mark().contains(&format!("\"{first}\"")) && mark().contains(&format!("\"{second}\"")), "{}", mark());
     runtime.block_on(served.shutdown());
 }
 
@@ -201,9 +207,12 @@ fn two_crawls_in_one_directory_are_one_too_many() {
     while !dir.join("records").is_dir() {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let second = start(home.path(), &args).wait_with_output().unwrap();
+    let before = fs::read_to_string(dir.join("crawl.toml")).unwrap();
+    let other = [&args[..], &["--max-pages".to_owned(), "7".to_owned()]].concat();
+    let second = start(home.path(), &other).wait_with_output().unwrap();
     assert_eq!(second.status.code(), Some(5), "{}", stderr(&second));
     assert!(stderr(&second).contains("in use by another process"), "{}", stderr(&second));
+    assert_eq!(fs::read_to_string(dir.join("crawl.toml")).unwrap(), before, "the configuration of the one that runs");
     first.kill().unwrap();
     first.wait().unwrap();
     runtime.block_on(served.shutdown());

@@ -4,6 +4,7 @@ use comity_policy::{Form, Instant, Names, Vantage, Via};
 use comity_url::Origin;
 use sha2::{Digest, Sha256};
 
+use crate::fault::Fault;
 use crate::proxy::health::{Evidence, Health};
 use crate::proxy::{Proxy, Shown};
 
@@ -113,6 +114,14 @@ impl Exits {
         let proxy = self.proxy(id)?;
         let exit = (proxy.shown == Shown::Address).then(|| proxy.url().into());
         Some(Arc::new(Via { pool: proxy.pool.clone(), asn: proxy.asn, exit, names, form }))
+    }
+
+    /// A fault as records may tell it: what was said of an exit whose address is nobody's business stays out.
+    pub(crate) fn told(&self, id: ExitId, fault: Fault) -> Fault {
+        match self.proxy(id) {
+            Some(proxy) if proxy.shown == Shown::PoolOnly => Fault::new(fault.reason, fault.reason.text()),
+            _ => fault,
+        }
     }
 
     /// How many are out of use or on probation, and how many there are.

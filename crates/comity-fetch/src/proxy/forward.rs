@@ -63,7 +63,7 @@ pub(crate) fn answers_itself(
     let verdict = of_forward(answer.status(), answer.headers());
     let evidence = verdict.as_ref().map_or(Evidence::Works, |verdict| verdict.evidence);
     exits.report(id, evidence, url.origin(), now);
-    verdict.map(|verdict| verdict.fault)
+    verdict.map(|verdict| exits.told(id, verdict.fault))
 }
 
 /// The exit, or the site behind it, gave no head: nobody can tell which. It counts as the site's, the polite side; the

@@ -108,7 +108,7 @@ impl Connecting<'_> {
                 peer => peer,
             },
         };
-        let io = self.reach(passage).await?;
+        let io = self.reach(passage, None).await?;
         self.speak(&passage.origin, passage.way(told), io).await.map_err(|fault| {
             passage.report(Evidence::Down, self);
             Fault::new(Reason::FetchProxyConnect, fault.detail)
@@ -129,7 +129,11 @@ impl Connecting<'_> {
                     None => return Err(misses.fault()),
                 }
             };
-            let io = self.reach(passage).await?;
+            let io = match self.reach(passage, misses.last()).await {
+                Ok(io) => io,
+                Err(fault) if fault.reason.is_proxy() => return Err(fault),
+                Err(fault) => return Err(misses.unless_busy(fault)),
+            };
             match self.ask(passage, target, io).await {
                 Ok(io) => {
                     passage.report(Evidence::Works, self);
@@ -137,6 +141,7 @@ impl Connecting<'_> {
                 }
                 Err(Verdict { fault, evidence }) => {
                     passage.report(evidence, self);
+                    let fault = passage.exits.told(passage.id, fault);
                     if fault.reason.is_proxy() || left.len() == 0 {
                         return Err(misses.unless_busy(fault));
                     }
@@ -165,17 +170,21 @@ impl Connecting<'_> {
         })
     }
 
-    /// A stream to the exit itself, with TLS where it wants it.
-    async fn reach(&self, passage: &Passage<'_>) -> Result<Box<dyn Io>, Fault> {
+    /// A stream to the exit itself, with TLS where it wants it. `before` is how an address of the site failed that was asked
+    /// for first: when the budget of connecting ends now, the site has used it up, and nothing is said about the exit.
+    async fn reach(&self, passage: &Passage<'_>, before: Option<&Fault>) -> Result<Box<dyn Io>, Fault> {
         passage.exits.begin(passage.id, self.house.clock.now());
         let reached = self.deadline.bound(&*self.house.clock, self.reach_unbounded(passage.proxy)).await;
         let fault = match reached {
             Ok(Ok(io)) => return Ok(io),
             Ok(Err(error)) => Fault::new(Reason::FetchProxyConnect, format!("the proxy: {error}")),
-            Err(_) => Fault::timed_out(Reason::FetchProxyTimeout),
+            Err(_) => match before {
+                Some(fault) => return Err(fault.clone()),
+                None => Fault::timed_out(Reason::FetchProxyTimeout),
+            },
         };
         passage.report(Evidence::Down, self);
-        Err(fault)
+        Err(passage.exits.told(passage.id, fault))
     }
 
     async fn reach_unbounded(&self, proxy: &Proxy) -> io::Result<Box<dyn Io>> {

@@ -1,6 +1,7 @@
 //! Whose fault it is: what exits answer, read into reasons. The table stands in docs/proxies.md.
 
 use comity_policy::Reason;
+use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use tokio_socks::Error as Socks;
 
@@ -51,6 +52,8 @@ pub(crate) fn of_forward(status: StatusCode, fields: &HeaderMap) -> Option<Verdi
         (407, _) => Some(Verdict::new(Reason::FetchProxyAuth, Evidence::Down, detail())),
         (..400 | 429, _) | (_, None) => None,
         (503, Some(reason)) if reason.is_proxy() => None,
+        // What is asked for is obeyed, whoever is to blame.
+        (503, Some(_)) if fields.contains_key(RETRY_AFTER) => None,
         (_, Some(reason)) => Some(Verdict::new(reason, Evidence::Neutral, detail())),
     }
 }
@@ -205,7 +208,7 @@ mod tests {
     #[test]
     fn in_absolute_form_only_what_is_surely_the_proxys_is_taken_from_the_site() {
         type Fields = &'static [(&'static str, &'static str)];
-        let rows: [(u16, Fields, Option<Reason>); 13] = [
+        let rows: [(u16, Fields, Option<Reason>); 14] = [
             (200, &[], None),
             (200, &[("proxy-status", "p; error=proxy_internal_response")], None),
             (404, &[], None),
@@ -218,6 +221,7 @@ mod tests {
             (503, &[("x-squid-error", "ERR_CONNECT_FAIL 111")], Some(Reason::FetchRefused)),
             (503, &[("x-squid-error", "ERR_DNS_FAIL 0")], Some(Reason::FetchDns)),
             (503, &[("proxy-status", "cdn; error=connection_limit_reached")], None),
+            (503, &[("proxy-status", "cdn; error=destination_unavailable"), ("retry-after", "3600")], None),
             (504, &[("proxy-status", "p; error=unheard_of")], None),
         ];
         for (status, given, reason) in rows {

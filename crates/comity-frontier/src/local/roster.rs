@@ -160,7 +160,8 @@ impl Roster {
                 };
                 // Counted anew: this is its key.
                 record.row = record.row.or(Some(row));
-                if record.row == Some(row) {
+                // With nothing queued the row was deleted since this page was read: the entry is a leftover.
+                if record.row == Some(row) && record.summary.queued() > 0 {
                     scheduler.recall(&origin, record, waking);
                 }
             }

@@ -8,7 +8,7 @@ use super::{ConfigError, ConfigFile};
 /// Keys that say what the crawl means: who asks, what for, where, and by which rules. A URL that was decided under one
 /// value must not stand beside one decided under another without anybody having said so. Our choice: everything else
 /// (paces, limits, archive) only says how fast and how long.
-const MEANING: [&str; 13] = [
+const MEANING: [&str; 14] = [
     "agent.name",
     "agent.contact",
     "agent.tokens",
@@ -18,6 +18,7 @@ const MEANING: [&str; 13] = [
     "crawl.exclude",
     "robots.dialect",
     "robots.strict_4xx",
+    "robots.on_unreachable",
     "keys.tracking",
     "keys.sessions",
     "keys.clean_param",

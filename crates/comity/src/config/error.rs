@@ -44,12 +44,21 @@ impl ConfigError {
             (None, Some(line)) => format!("line {line}"),
             (None, None) => "configuration".to_owned(),
         };
-        let message = error.message().lines().next().unwrap_or_default().to_owned();
+        let message = without_logins(error.message().lines().next().unwrap_or_default());
         let made = Self::new(&message).at(&place);
         match nearest(&message) {
             Some(name) => made.hint(format!("did you mean `{name}`?")),
             None => made,
         }
+    }
+}
+
+/// serde's message about a value of the wrong type, without the value where it may hold a login (`http://user:password@…`).
+fn without_logins(message: &str) -> String {
+    let parts = message.split_once('"').and_then(|(before, rest)| Some((before, rest.rsplit_once('"')?)));
+    match parts {
+        Some((before, (value, after))) if value.contains('@') => format!("{before}(withheld){after}"),
+        _ => message.to_owned(),
     }
 }
 
@@ -85,6 +94,22 @@ mod tests {
         ];
         for (message, name) in rows {
             assert_eq!(nearest(message), name, "{message}");
+        }
+    }
+
+    #[test]
+    fn no_login_is_told_with_a_wrong_type() {
+        let rows = [
+            (
+                "invalid type: string \"http://u:s3\\\"cret@h:1\", expected a sequence",
+                "invalid type: string (withheld), expected a sequence",
+            ),
+            ("invalid type: string \"a@b\"", "invalid type: string (withheld)"),
+            ("invalid type: string \"yes\", expected a boolean", "invalid type: string \"yes\", expected a boolean"),
+            ("unknown field `x`, expected `y`", "unknown field `x`, expected `y`"),
+        ];
+        for (message, told) in rows {
+            assert_eq!(without_logins(message), told);
         }
     }
 }

@@ -157,7 +157,9 @@ fn credentials(section: &ProxySection) -> Result<Option<Credentials>, ConfigErro
         }
         (None, Some(name)) => {
             let wrong = |what: &dyn std::fmt::Display, hint: &str| {
-                ConfigError::new(format!("{name}: {what}")).at("[[fetch.proxy]] credentials_env").hint(hint)
+                // The login itself, where the name of a variable is wanted, is not told.
+                let named = if name.contains(':') { "(withheld)" } else { name };
+                ConfigError::new(format!("{named}: {what}")).at("[[fetch.proxy]] credentials_env").hint(hint)
             };
             let text = std::env::var(name).map_err(|_| wrong(&"not set, or no text", "export it as user:password"))?;
             text.parse().map(Some).map_err(|error: NoCredentials| wrong(&error, error.hint()))

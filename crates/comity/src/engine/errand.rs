@@ -2,6 +2,7 @@ use comity_extract::{Sitemap, SitemapEntry, SitemapPriority};
 use comity_policy::WallTime;
 
 use super::Shared;
+use super::reading::Found;
 use crate::keep::Trip;
 
 /// What a URL of the queue is wanted for.
@@ -20,6 +21,18 @@ impl Shared {
     pub(super) fn errand(&self, trip: &Trip) -> Errand {
         let is_sitemap = !trip.seed && (trip.depth == 0 || self.sites.is_sitemap(&trip.url));
         if is_sitemap { Errand::Sitemap } else { Errand::Page }
+    }
+
+    /// What it was in the end: a robots.txt may name anything as its sitemap. A page of this crawl stays a page, one of another
+    /// site is nothing.
+    pub(super) fn turned_out(&self, errand: Errand, trip: &Trip, found: &mut Found) -> Errand {
+        if errand == Errand::Sitemap && found.page.is_some() {
+            if self.admits_link(&trip.url, trip.depth, false).is_ok() {
+                return Errand::Page;
+            }
+            found.page = None;
+        }
+        errand
     }
 }
 

@@ -96,7 +96,7 @@ impl Shared {
         (follow, Arc::new(Decision { preferences, ..Decision::clone(&decision) }))
     }
 
-    fn admits_link(&self, url: &CrawlUrl, depth: u32, suspicious: bool) -> Result<(), Reason> {
+    pub(super) fn admits_link(&self, url: &CrawlUrl, depth: u32, suspicious: bool) -> Result<(), Reason> {
         if suspicious {
             return Err(Reason::UrlSuspicious);
         }

@@ -39,8 +39,9 @@ fn failed(reason: Reason, sent: bool, left: u32) -> Next {
         Reason::PermitStale | Reason::RateAddress | Reason::ConcAddress | Reason::RateVisitTime if !sent => {
             Next::NotSent(reason)
         }
-        // The exit failed and the site was not asked: another one serves, or all wait.
-        reason if reason.is_proxy_down() => Next::NotSent(reason),
+        // The exit failed and the site was not asked: another one serves, or all wait. Where the request had gone out, the
+        // site may be what answers so, and the try counts.
+        reason if reason.is_proxy_down() && !sent => Next::NotSent(reason),
         Reason::FetchHeaders | Reason::FetchProtocol | Reason::FetchTls => Next::GiveUp(reason),
         _ if left > 0 => Next::Retry(reason),
         _ => Next::GiveUp(reason),
@@ -51,5 +52,18 @@ fn redirect(capture: &Capture) -> Next {
     match capture.field("location").map(|location| capture.url.join(location)) {
         Some(Ok(target)) => Next::Redirect(target),
         _ => Next::DeadRedirect,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_of_an_exit_costs_no_try_unless_the_request_had_gone_out() {
+        let reason = Reason::FetchProxyAuth;
+        assert_eq!(failed(reason, false, 2), Next::NotSent(reason));
+        assert_eq!(failed(reason, true, 2), Next::Retry(reason));
+        assert_eq!(failed(reason, true, 0), Next::GiveUp(reason));
     }
 }

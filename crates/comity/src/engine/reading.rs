@@ -17,6 +17,8 @@ pub(super) struct Reading {
 pub(super) enum Reader {
     Page(Box<PageReader>, Option<Box<TextSketch>>),
     List(Box<SitemapReader>),
+    /// Wanted as a sitemap and served as HTML: what it is, its bytes say in the end.
+    Either(Box<PageReader>, Box<SitemapReader>),
 }
 
 /// What was read.
@@ -29,6 +31,9 @@ pub(super) struct Found {
     /// What the page's text is like, where that was asked for.
     pub(super) likeness: Option<Likeness>,
 }
+
+/// What pages are served as. A robots.txt may name one, of anybody's, as its sitemap.
+const PAGES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
 /// Media types that sitemaps and feeds are served as. Others that are XML (SVG, XHTML) are none, and a sitemap that was asked for
 /// is read whatever it says of itself.
@@ -45,7 +50,13 @@ const LISTS: [&str; 7] = [
 impl Reader {
     pub(super) fn new(reading: &mut Reading, url: &CrawlUrl, content_type: Option<&str>) -> Self {
         let essence = content_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
-        if reading.errand == Errand::Sitemap || LISTS.iter().any(|known| essence.eq_ignore_ascii_case(known)) {
+        let is_of = |types: &[&str]| types.iter().any(|known| essence.eq_ignore_ascii_case(known));
+        if reading.errand == Errand::Sitemap && is_of(&PAGES) {
+            let page = PageReader::with_options(url, content_type, PageLimits::default(), reading.options);
+            let list = SitemapReader::new(url, content_type, SitemapLimits::default());
+            return Self::Either(Box::new(page), Box::new(list));
+        }
+        if reading.errand == Errand::Sitemap || is_of(&LISTS) {
             return Self::List(Box::new(SitemapReader::new(url, content_type, SitemapLimits::default())));
         }
         let page = PageReader::with_options(url, content_type, PageLimits::default(), reading.options);
@@ -54,7 +65,7 @@ impl Reader {
 
     /// A `Link` field of the response: links of a page; of nothing else.
     pub(super) fn link_field(&mut self, value: &str) {
-        if let Self::Page(reader, _) = self {
+        if let Self::Page(reader, _) | Self::Either(reader, _) = self {
             reader.link_field(value);
         }
     }
@@ -68,6 +79,10 @@ impl Reader {
                 }
             }
             Self::List(reader) => reader.push(decoded),
+            Self::Either(page, list) => {
+                page.push(decoded);
+                list.push(decoded);
+            }
         }
     }
 
@@ -78,6 +93,10 @@ impl Reader {
                 Found { page: Some(reader.finish()), list: None, likeness }
             }
             Self::List(reader) => Found { list: Some(reader.finish()), ..Found::default() },
+            Self::Either(page, list) => match list.finish() {
+                list if list.format.is_known() => Found { list: Some(list), ..Found::default() },
+                _ => Found { page: Some(page.finish()), ..Found::default() },
+            },
         }
     }
 }

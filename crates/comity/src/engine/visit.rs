@@ -80,7 +80,8 @@ impl Shared {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
             return Ok((self.snooze(id, trip, paced.1), None));
         }
-        let found = sink.reader.take().map(Reader::finish).unwrap_or_default();
+        let mut found = sink.reader.take().map(Reader::finish).unwrap_or_default();
+        let errand = self.turned_out(errand, trip, &mut found);
         next = retried_if_damaged(next, errand, found.list.as_ref(), retries);
         let (follow, decision) = self.after_page(&capture, found.page.as_ref(), decision);
         if let (Next::Redirect(target), true) = (&next, trip.seed) {

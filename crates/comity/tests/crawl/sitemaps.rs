@@ -171,6 +171,36 @@ async fn feeds_that_pages_link_to_are_read_and_pages_about_sitemaps_are_pages() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_page_that_a_robots_txt_names_as_its_sitemap_stays_a_page_and_a_sitemap_served_as_html_stays_one() {
+    let robots = "Sitemap: http://a.test/map\nSitemap: http://a.test/real\nSitemap: http://b.test/theirs\n";
+    let list = "<urlset><url><loc>/listed</loc></url></urlset>";
+    let (net, observer) = web([
+        site("a.test", robots)
+            .page("/map", Answer::page(["/from-map"]))
+            .page("/real", Answer::status(200).content("text/html; charset=utf-8", list))
+            .otherwise(|_| Answer::text("x")),
+        site("b.test", "").page("/theirs", Answer::page(["http://a.test/from-b"])),
+    ]);
+    let summary = run(crawler(&net, &["http://a.test/"])).await;
+    let mut seen = targets(&observer);
+    seen.sort();
+    // The page of b.test is outside of the crawl: it was asked for as a sitemap, and is none.
+    let wanted = [
+        "/",
+        "/from-map",
+        "/listed",
+        "/map",
+        "/real",
+        "/robots.txt",
+        "http://b.test/robots.txt",
+        "http://b.test/theirs",
+    ];
+    assert_eq!(seen, wanted);
+    assert_eq!((summary.pages(), summary.sitemaps), (4, 2));
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
 async fn packed_redirected_and_listed_as_text() {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(b"http://a.test/x\nhttp://a.test/y\n").unwrap();
