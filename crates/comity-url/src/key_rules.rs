@@ -127,7 +127,7 @@ fn without_sessions(path: &str) -> Cow<'_, str> {
         return Cow::Borrowed(path);
     }
     let mut kept: Vec<Cow<'_, str>> = Vec::new();
-    for segment in path.split('/').filter(|segment| !is_cookieless(segment)) {
+    for segment in path.split('/') {
         let mut parts = segment.split(';');
         let head = parts.next().unwrap_or_default();
         let rest: Vec<&str> = parts
@@ -137,9 +137,12 @@ fn without_sessions(path: &str) -> Cow<'_, str> {
             })
             .collect();
         let whole = [vec![head], rest].concat().join(";");
-        kept.push(Cow::Owned(whole));
+        // Only now: what stood behind a `;` may have hidden it.
+        if !is_cookieless(&whole) {
+            kept.push(Cow::Owned(whole));
+        }
     }
-    let joined = kept.join("/");
+    let joined = if kept.len() > 1 { kept.join("/") } else { "/".to_owned() };
     if joined == path { Cow::Borrowed(path) } else { Cow::Owned(joined) }
 }
 

@@ -59,6 +59,15 @@ fn a_reduced_key_is_that_of_the_page_itself() {
     assert_eq!(hasher.reduced_key(&reduced), hasher.key(&page));
 }
 
+#[test]
+fn sessions_within_sessions_go_at_once() {
+    for path in ["(S(0123456789abcdef));sid=0123456789abcdef", "(S(0123456789abcdef))", ";jsessionid=1"] {
+        for (query, left) in [("", "http://h/"), ("?b=1", "http://h/?b=1")] {
+            assert_eq!(reduced(ALL, &format!("http://h/{path}{query}")).as_deref(), Some(left), "{path}{query}");
+        }
+    }
+}
+
 proptest! {
     /// What is left is a URL of the same origin, and has nothing more to leave out.
     #[test]
