@@ -1,13 +1,15 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use comity_policy::Clock;
 
 use crate::chain::{ChainHead, Line, SALT_BYTES};
 use crate::disk::{Disk, RealDisk};
 use crate::entropy::record_id;
-use crate::names::{Names, RECORDS_END, WARC_END};
+use crate::names::{Names, RECORDS_END};
+use crate::prepare::Preparer;
 use crate::records::writer::RecordsWriter;
+use crate::repeats::Payloads;
 use crate::resume::last_head;
 use crate::robots_responses::RobotsResponses;
 use crate::stored::{Stored, StoredWarc};
@@ -41,6 +43,8 @@ pub struct Archive {
     /// Flushed by the archive itself, not yet handed out.
     done: Vec<Stored>,
     pub(crate) robots: RobotsResponses,
+    pub(crate) payloads: Payloads,
+    pub(crate) preparer: Arc<Preparer>,
     unchecked: u64,
 }
 
@@ -87,7 +91,7 @@ impl Archive {
         let archive = Self {
             dir: dir.to_owned(),
             names: Names::new(config.prefix.clone(), tag),
-            warc: WarcWriter::new(disk.clone(), warc_dir, config.level),
+            warc: WarcWriter::new(disk.clone(), warc_dir, config.format, config.level)?,
             records: RecordsWriter::new(disk.clone(), records_dir)?,
             base: None,
             head,
@@ -96,6 +100,14 @@ impl Archive {
             staged_from: None,
             done: Vec::new(),
             robots: RobotsResponses::default(),
+            payloads: Payloads::default(),
+            preparer: Arc::new(Preparer {
+                dir: dir.to_owned(),
+                warc: config.warc,
+                format: config.format,
+                level: config.level,
+                coders: Mutex::default(),
+            }),
             unchecked: 0,
             config,
             clock,
@@ -192,7 +204,7 @@ impl Archive {
             self.flush_staged()?;
         }
         let limit = self.config.rollover;
-        if self.warc.end_offset() >= limit || self.records.end_offset() >= limit {
+        if self.warc.end_offset() >= limit || self.records.end_offset() >= limit || self.warc.index_is_full() {
             self.roll()?;
         }
         if self.base.is_none() { self.open_records() } else { Ok(()) }
@@ -220,7 +232,7 @@ impl Archive {
         if self.warc.end_offset() > 0 {
             return Ok(());
         }
-        let name = format!("{}{WARC_END}", self.base.as_deref().unwrap_or_default());
+        let name = format!("{}{}", self.base.as_deref().unwrap_or_default(), self.config.format.ending());
         if self.warc.file_name().is_none() {
             self.warc.open(&name)?;
         }
@@ -259,7 +271,7 @@ impl Archive {
         self.records.discard();
         self.staged.clear();
         self.head = self.flushed_head;
-        self.robots = RobotsResponses::default();
+        (self.robots, self.payloads) = (RobotsResponses::default(), Payloads::default());
         if let Some(from) = self.staged_from.take()
             && let Err(error) = self.warc.cut(from)
         {

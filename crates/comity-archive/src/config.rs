@@ -12,8 +12,14 @@ pub struct ArchiveConfig {
     pub tag: Option<String>,
     /// Write WARC files; records are always written.
     pub warc: bool,
-    /// gzip level, 0 to 9 (default 3: design §7).
+    /// How each record is compressed.
+    pub format: WarcFormat,
+    /// Level of the compression, 0 to 9 (default 3: design §7).
     pub level: u32,
+    /// A body that this run stored before becomes a `revisit` that points at it (default off: some who read WARC files
+    /// pass over revisits). Never for bodies that are truncated or below 512 bytes, nor for robots.txt; the last 32,768
+    /// bodies are remembered.
+    pub dedup: bool,
     /// A file that has reached this many bytes is closed before the next event (default 1 GB).
     pub rollover: u64,
     /// Bytes that must stay free on the device (default 2 GB); 0 switches the check off. Not checked on systems that
@@ -21,6 +27,27 @@ pub struct ArchiveConfig {
     pub min_free: u64,
     /// What every file says about the crawl.
     pub crawl: CrawlFacts,
+}
+
+/// How the records of a WARC file are compressed: each as a member of its own.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WarcFormat {
+    /// `.warc.gz`: what every reader takes.
+    #[default]
+    Gzip,
+    /// `.warc.zst`: a frame per record with its size and checksum, without a dictionary; few readers take it.
+    Zstd,
+}
+
+impl WarcFormat {
+    /// How the names of its files end.
+    pub(crate) const fn ending(self) -> &'static str {
+        match self {
+            Self::Gzip => ".warc.gz",
+            Self::Zstd => ".warc.zst",
+        }
+    }
 }
 
 /// What every file says about the crawl it belongs to.
@@ -52,7 +79,9 @@ impl ArchiveConfig {
             prefix: "comity".to_owned(),
             tag: None,
             warc: true,
+            format: WarcFormat::Gzip,
             level: 3,
+            dedup: false,
             rollover: 1_000_000_000,
             min_free: 2_000_000_000,
             crawl,
@@ -67,7 +96,7 @@ impl ArchiveConfig {
             check_word("archive.tag", tag)?;
         }
         if self.level > 9 {
-            return Err(setting("archive.level", format!("{} is not a gzip level, 0 to 9", self.level)));
+            return Err(setting("archive.level", format!("{} is not a level, 0 to 9", self.level)));
         }
         Ok(())
     }

@@ -25,8 +25,8 @@ pub(crate) struct BlockDigests {
     pub(crate) len: u64,
     /// `sha1:…` of head and body.
     pub(crate) block: String,
-    /// `sha1:…` of the body.
-    pub(crate) payload: String,
+    /// `sha1:…` of the body; `None` where the record has none of its own.
+    pub(crate) payload: Option<String>,
     /// SHA-256 of the body.
     pub(crate) payload_sha256: Digest,
 }
@@ -44,7 +44,15 @@ impl BlockDigests {
             len += chunk.len() as u64;
         })?;
         let payload_sha256 = Digest::from_bytes(payload256.finalize().into());
-        Ok(Self { len, block: label(block), payload: label(payload), payload_sha256 })
+        Ok(Self { len, block: label(block), payload: Some(label(payload)), payload_sha256 })
+    }
+}
+
+impl BlockDigests {
+    /// The digests of a block that is a head alone, of an answer whose body lies elsewhere.
+    pub(crate) fn of_head(&self, head: &[u8], states_payload: bool) -> Self {
+        let payload = self.payload.clone().filter(|_| states_payload);
+        Self { len: head.len() as u64, block: sha1_label(head), payload, payload_sha256: self.payload_sha256 }
     }
 }
 
@@ -71,7 +79,7 @@ mod tests {
         assert_eq!(sha1_label(b""), "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
         let digests = BlockDigests::of(b"ab", &Spool::in_memory(Bytes::from_static(b"c"))).unwrap();
         assert_eq!(digests.block, sha1_label(b"abc"));
-        assert_eq!(digests.payload, sha1_label(b"c"));
+        assert_eq!(digests.payload, Some(sha1_label(b"c")));
         assert_eq!(digests.payload_sha256, sha256(b"c"));
         assert_eq!(digests.len, 3);
     }

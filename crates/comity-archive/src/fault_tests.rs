@@ -181,6 +181,26 @@ fn a_failed_flush_takes_back_every_staged_event() {
 }
 
 #[test]
+fn a_capture_that_was_taken_back_is_never_pointed_at() {
+    let (dir, room) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(1 << 20)));
+    let config = ArchiveConfig { dedup: true, ..common::config() };
+    let mut archive = open(dir.path(), &room, false, config).unwrap();
+    let body = b"the same again ".repeat(60);
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    let event = |n: u32| page(capture(&format!("https://a.test/{n}"), head.as_bytes(), &body));
+    archive.stage(&event(1)).unwrap();
+    room.store(3, Ordering::Relaxed);
+    assert!(archive.flush().unwrap_err().is_full());
+    room.store(1 << 20, Ordering::Relaxed);
+    archive.append(&event(2)).unwrap();
+    archive.append(&event(3)).unwrap();
+    archive.close().unwrap();
+    let kinds: Vec<String> = warc_records(dir.path()).iter().map(|record| record.kind().to_owned()).collect();
+    assert_eq!(kinds, ["warcinfo", "response", "request", "metadata", "revisit", "request", "metadata"]);
+    assert_eq!(common::check_index(dir.path()), 2, "nor does the index name it");
+}
+
+#[test]
 fn a_write_that_cannot_be_taken_back_ends_the_file() {
     let (dir, room) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(2500)));
     let mut archive = open(dir.path(), &room, true, common::config()).unwrap();

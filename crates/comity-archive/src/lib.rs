@@ -1,10 +1,10 @@
 //! WARC files, record lines, their hash chain, and the evidence behind decisions.
 //!
-//! What it is: the storage of one crawl. Each URL outcome, a refusal too, becomes WARC/1.1 records (request, response,
-//! metadata; a gzip member each) and one line of a tamper-evident chain. Everything a site had asked for is kept once
+//! What it is: the storage of one crawl. Each URL outcome, a refusal too, becomes WARC/1.1 records (response or revisit, request,
+//! metadata; a gzip member each, with a CDXJ index beside the file) and one line of a tamper-evident chain. Everything a site had asked for is kept once
 //! per digest, with the dates it was seen.
 //!
-//! What it is not: an index (CDXJ), a recovery of files that a crash left open, or a WARC library for other writers.
+//! What it is not: a WARC library for other writers.
 //! It fetches nothing and decides nothing: it is made from [`comity_policy::Capture`] and
 //! [`comity_policy::Decision`] values.
 //!
@@ -53,7 +53,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `archive`, `event`, `config` | [`Archive`]: an [`Event`] in, a [`Stored`] out |
-//! | `warc` | heads made true to the stored body, the grammar, gzip members; [`WarcReader`] |
+//! | `prepare`, `repeats` | the work that needs no turn; which captures repeat an earlier one |
+//! | `index` | CDXJ |
+//! | `warc` | heads made true to the stored body, the grammar, members; [`WarcReader`] |
 //! | `record`, `records` | [`Record`]: what was known; its files; [`read_records`] |
 //! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
 //! | `evidence` | [`EvidenceStore`]: robots.txt copies, dated, once per digest |
@@ -74,9 +76,12 @@ mod event;
 mod evidence;
 #[cfg(test)]
 mod fault_tests;
+mod index;
 mod names;
+mod prepare;
 mod record;
 mod records;
+mod repeats;
 mod resume;
 mod robots_responses;
 mod store_event;
@@ -85,15 +90,15 @@ mod warc;
 
 pub use archive::Archive;
 pub use chain::{ChainFault, ChainHead, ChainReport, ChainVerifier, Content, Line, LineError, verify_chain};
-pub use config::{ArchiveConfig, CrawlFacts};
+pub use config::{ArchiveConfig, CrawlFacts, WarcFormat};
 pub use entropy::{Entropy, OsEntropy};
 pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
     AgentRecord, DecisionRecord, Discovery, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText, Record,
-    RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, TimeRecord, TlsRecord, VantageRecord,
-    ViaRecord, WarcPlace, WarcPlaces,
+    RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, TimeRecord, TlsRecord,
+    VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use stored::{Stored, StoredWarc};

@@ -2,11 +2,11 @@ use std::path::Path;
 
 use comity_policy::WallTime;
 
-use crate::ArchiveError;
 use crate::append_file::OPEN_SUFFIX;
+use crate::{ArchiveError, WarcFormat};
 
-/// Ends of the two file families that share their base names.
-pub(crate) const WARC_END: &str = ".warc.gz";
+/// Ends of the file families that share their base names.
+pub(crate) const WARC_ENDS: [&str; 2] = [WarcFormat::Gzip.ending(), WarcFormat::Zstd.ending()];
 pub(crate) const RECORDS_END: &str = ".jsonl.zst";
 
 /// How many serial numbers are tried before giving up.
@@ -34,7 +34,7 @@ impl Names {
                 folder.join(format!("{base}{end}")).exists()
                     || folder.join(format!("{base}{end}{OPEN_SUFFIX}")).exists()
             };
-            if !taken(warc, WARC_END) && !taken(records, RECORDS_END) {
+            if !WARC_ENDS.iter().any(|end| taken(warc, end)) && !taken(records, RECORDS_END) {
                 return Ok(base);
             }
         }

@@ -1,31 +1,32 @@
-//! How one event becomes WARC records and a record line.
+//! How one prepared event takes its place: WARC records and a record line.
 
-use comity_policy::{Capture, Errand, Spool, WallTime};
+use comity_policy::{Errand, Spool};
 
 use crate::archive::Archive;
 use crate::digests::BlockDigests;
+use crate::prepare::{Half, Prepared, PreparedFetched, bare, index_entry, response_record, revisit_record};
 use crate::record::build::{self, Http, Made};
 use crate::record::metadata::{self, Changes};
 use crate::record::{WarcPlace, WarcPlaces};
+use crate::repeats::{Profile, Repeat, is_eligible, is_whole};
 use crate::stored::{Stored, StoredWarc};
 use crate::warc::grammar::{RecordHeader, WarcType};
-use crate::warc::http_head::{self, StoredHead};
 use crate::warc::info::warcinfo;
-use crate::warc::writer::Outgoing;
+use crate::warc::member::Outgoing;
+use crate::warc::writer::Span;
 use crate::{ArchiveError, Basis, Earlier, Event, Fetched, NotFetched, Target};
 
-/// One half of an exchange, ready to be stored.
-struct Half {
-    id: String,
-    head: StoredHead,
-    digests: BlockDigests,
-}
-
 impl Archive {
+    /// Prepares and writes one event.
     pub(crate) fn write_event(&mut self, event: &Event) -> Result<Stored, ArchiveError> {
-        match event {
-            Event::Fetched(fetched) => self.write_fetched(fetched),
-            Event::NotFetched(not_fetched) => self.write_not_fetched(not_fetched),
+        let prepared = self.preparer.prepare(std::borrow::Cow::Borrowed(event), self.entropy.as_mut())?;
+        self.write_prepared(&prepared)
+    }
+
+    pub(crate) fn write_prepared(&mut self, prepared: &Prepared<'_>) -> Result<Stored, ArchiveError> {
+        match prepared {
+            Prepared::Fetched(fetched) => self.write_fetched(fetched),
+            Prepared::NotFetched { id, event } => self.write_not_fetched(id, event),
         }
     }
 
@@ -39,46 +40,74 @@ impl Archive {
         self.warc.commit().map(drop)
     }
 
-    fn write_fetched(&mut self, event: &Fetched) -> Result<Stored, ArchiveError> {
+    fn write_fetched(&mut self, prepared: &PreparedFetched<'_>) -> Result<Stored, ArchiveError> {
+        let PreparedFetched { event, id, response, request, .. } = prepared;
         let capture = &event.capture;
-        let response = http_head::response(capture).map(|head| self.half(head, &capture.body)).transpose()?;
-        let request = http_head::request(capture).map(|head| self.half(head, &Spool::default())).transpose()?;
-        let id = self.new_id()?;
-        let places = if self.config.warc { Some(self.put_exchange(capture, &request, &response)?) } else { None };
+        let repeat = self.repeat(prepared);
+        let places = if self.config.warc { Some(self.put_exchange(prepared, repeat.as_ref())?) } else { None };
         let http = Http {
             request: request.as_ref().map(|half| &half.head),
             payload_sha256: response.as_ref().map(|half| half.digests.payload_sha256),
+            repeat: repeat.as_ref(),
         };
         let made = Made {
             crawl: &self.config.crawl,
-            record_id: bare(&id).to_owned(),
+            record_id: bare(id).to_owned(),
             warc: places,
             robots_record: self.robots_record(event),
         };
         let record = build::fetched(event, &http, made);
         let line = self.line(&record)?;
-        let whole = response.as_ref().and_then(|half| whole_capture(capture, half, self.config.warc));
-        if !self.config.warc {
-            return Ok(Stored { capture: whole, ..self.stage_line(&line, None) });
+        let mut place = None;
+        if self.config.warc {
+            let mut header = RecordHeader::new(WarcType::Metadata, id, &capture.started.to_string());
+            header.push_target(capture.url.as_str());
+            header.push_some("WARC-Concurrent-To", response.as_ref().or(request.as_ref()).map(|half| half.id.as_str()));
+            let changes =
+                Changes { request: request.as_ref().map(|h| &h.head), response: response.as_ref().map(|h| &h.head) };
+            let block = metadata::block(&record, line.commitment, &changes);
+            self.put(WarcType::Metadata, header, block.as_bytes())?;
+            place = Some(self.commit_event()?);
         }
-        let mut header = RecordHeader::new(WarcType::Metadata, &id, &capture.started.to_string());
-        header.push_target(capture.url.as_str());
-        header.push_some("WARC-Concurrent-To", response.as_ref().or(request.as_ref()).map(|half| half.id.as_str()));
-        let changes =
-            Changes { request: request.as_ref().map(|h| &h.head), response: response.as_ref().map(|h| &h.head) };
-        let block = metadata::block(&record, line.commitment, &changes);
-        self.put(WarcType::Metadata, header, block.as_bytes())?;
-        let stored = self.commit_event()?;
-        if let (Errand::Robots { for_origin, .. }, Some(digest), Some(half)) =
-            (&event.errand, event.robots_copy, &response)
+        let capture = self.remember(prepared, repeat);
+        Ok(Stored { capture, ..self.stage_line(&line, place) })
+    }
+
+    /// Which capture this one repeats: the one that the caller names, or one of this run with the same body.
+    fn repeat(&self, prepared: &PreparedFetched<'_>) -> Option<Repeat> {
+        let looked_up = || {
+            let half = prepared.response.as_ref().filter(|_| self.config.dedup && is_eligible(&prepared.event))?;
+            let earlier = self.payloads.find(half.digests.payload_sha256)?.clone();
+            Some(Repeat { earlier, profile: Profile::SamePayload })
+        };
+        prepared.stated.clone().or_else(looked_up)
+    }
+
+    /// What later events may point at; gives the capture that holds this one's content.
+    fn remember(&mut self, prepared: &PreparedFetched<'_>, repeat: Option<Repeat>) -> Option<Earlier> {
+        let PreparedFetched { event, response, .. } = prepared;
+        let half = response.as_ref()?;
+        if let (true, Errand::Robots { for_origin, .. }, Some(digest)) =
+            (self.config.warc, &event.errand, event.robots_copy)
         {
             self.robots.remember(for_origin, digest, bare(&half.id));
         }
-        Ok(Stored { capture: whole, ..self.stage_line(&line, Some(stored)) })
+        if let Some(repeat) = repeat {
+            return Some(repeat.earlier);
+        }
+        let capture = is_whole(&event.capture).then(|| Earlier {
+            record_id: self.config.warc.then(|| bare(&half.id).into()),
+            url: event.capture.url.clone(),
+            date: event.capture.started,
+            payload_sha256: half.digests.payload_sha256,
+        })?;
+        if self.config.dedup && self.config.warc && is_eligible(event) {
+            self.payloads.remember(&capture);
+        }
+        Some(capture)
     }
 
-    fn write_not_fetched(&mut self, event: &NotFetched) -> Result<Stored, ArchiveError> {
-        let id = self.new_id()?;
+    fn write_not_fetched(&mut self, id: &str, event: &NotFetched) -> Result<Stored, ArchiveError> {
         // Refusals stand in the records only, for their number; a robots.txt that could not be asked for is evidence.
         let in_warc = match (&event.basis, &event.target) {
             (Basis::Robots(_), Target::Url(url)) if self.config.warc => Some(url),
@@ -91,14 +120,14 @@ impl Archive {
         }
         let made = Made {
             crawl: &self.config.crawl,
-            record_id: bare(&id).to_owned(),
+            record_id: bare(id).to_owned(),
             warc,
             robots_record: self.refusal_robots(event),
         };
         let record = build::not_fetched(event, made);
         let line = self.line(&record)?;
         let Some(url) = in_warc else { return Ok(self.stage_line(&line, None)) };
-        let mut header = RecordHeader::new(WarcType::Metadata, &id, &event.at.to_string());
+        let mut header = RecordHeader::new(WarcType::Metadata, id, &event.at.to_string());
         header.push_target(url.as_str());
         let block = metadata::block(&record, line.commitment, &Changes::default());
         self.put(WarcType::Metadata, header, block.as_bytes())?;
@@ -106,33 +135,52 @@ impl Archive {
         Ok(self.stage_line(&line, Some(stored)))
     }
 
-    /// Compresses response and request into the event, response first; gives their places.
+    /// Puts response and request into the event, response first; gives their places.
     fn put_exchange(
         &mut self,
-        capture: &Capture,
-        request: &Option<Half>,
-        response: &Option<Half>,
+        prepared: &PreparedFetched<'_>,
+        repeat: Option<&Repeat>,
     ) -> Result<WarcPlaces, ArchiveError> {
         self.open_warc()?;
         let mut next = self.warc.end_offset();
-        let mut places = [None, None];
-        let empty = Spool::default();
-        let halves = [(WarcType::Response, response, &capture.body), (WarcType::Request, request, &empty)];
-        for ((kind, half, body), place) in halves.into_iter().zip(&mut places) {
-            let Some(half) = half else { continue };
-            let mut header = exchange_header(kind, half, capture);
-            if kind == WarcType::Request {
-                header.push_some("WARC-Concurrent-To", response.as_ref().map(|half| half.id.as_str()));
-            } else {
-                header.push_some("WARC-Truncated", capture.truncated.map(comity_policy::Truncation::as_str));
+        let response = match &prepared.response {
+            Some(half) => {
+                let span = self.put_response(prepared, half, repeat)?;
+                next = span.offset + span.length;
+                Some(place(half, span))
             }
-            let digests = &half.digests;
-            let span = self.warc.put(Outgoing { kind, header, head: &half.head.bytes, body, digests })?;
+            None => None,
+        };
+        // A request is a head: it is always prepared.
+        let request = prepared.request.as_ref().and_then(|half| Some((half, half.member.as_deref()?)));
+        let request = request.map(|(half, member)| {
+            let span = self.warc.put_member(member);
             next = span.offset + span.length;
-            *place = Some(WarcPlace { id: bare(&half.id).to_owned(), offset: span.offset, length: span.length });
-        }
-        let [response, request] = places;
+            place(half, span)
+        });
         Ok(self.places(next, request, response))
+    }
+
+    fn put_response(
+        &mut self,
+        prepared: &PreparedFetched<'_>,
+        half: &Half,
+        repeat: Option<&Repeat>,
+    ) -> Result<Span, ArchiveError> {
+        let capture = &prepared.event.capture;
+        if let Some(repeat) = repeat {
+            let empty = Spool::default();
+            let digests = half.digests.of_head(&half.head.bytes, repeat.profile == Profile::SamePayload);
+            let span = self.warc.put(revisit_record(capture, half, repeat, &digests, &empty))?;
+            self.warc.index(&index_entry(WarcType::Revisit, capture, half, &digests), span);
+            return Ok(span);
+        }
+        let span = match &half.member {
+            Some(member) => self.warc.put_member(member),
+            None => self.warc.put(response_record(capture, half, &capture.body))?,
+        };
+        self.warc.index(&index_entry(WarcType::Response, capture, half, &half.digests), span);
+        Ok(span)
     }
 
     fn places(&self, metadata_offset: u64, request: Option<WarcPlace>, response: Option<WarcPlace>) -> WarcPlaces {
@@ -152,11 +200,6 @@ impl Archive {
         Ok(StoredWarc { file, offset: span.offset, end: span.offset + span.length })
     }
 
-    fn half(&mut self, head: StoredHead, body: &Spool) -> Result<Half, ArchiveError> {
-        let digests = BlockDigests::of(&head.bytes, body).map_err(|e| ArchiveError::io(&self.dir, e))?;
-        Ok(Half { id: self.new_id()?, head, digests })
-    }
-
     fn robots_record(&self, event: &Fetched) -> Option<String> {
         match &event.errand {
             Errand::Judged(decision) => self.robots.find(event.capture.url.origin(), decision.robots.digest()),
@@ -172,32 +215,6 @@ impl Archive {
     }
 }
 
-/// What a later capture of the same content points at; nothing where the content was cut.
-fn whole_capture(capture: &Capture, half: &Half, warc: bool) -> Option<Earlier> {
-    let whole = capture.truncated.is_none() && capture.fault.is_none();
-    whole.then(|| Earlier {
-        record_id: warc.then(|| bare(&half.id).into()),
-        url: capture.url.clone(),
-        date: capture.started,
-        payload_sha256: half.digests.payload_sha256,
-    })
-}
-
-/// The fields that request and response share.
-fn exchange_header(kind: WarcType, half: &Half, capture: &Capture) -> RecordHeader {
-    let date: WallTime = capture.started;
-    let mut header = RecordHeader::new(kind, &half.id, &date.to_string());
-    header.push_target(capture.url.as_str());
-    header.push_some("WARC-IP-Address", capture.peer.map(|peer| peer.to_canonical().to_string()).as_deref());
-    header.push("WARC-Protocol", capture.protocol.as_str());
-    if let Some(tls) = &capture.tls {
-        header.push("WARC-Protocol", tls.version);
-        header.push("WARC-Cipher-Suite", &tls.cipher);
-    }
-    header
-}
-
-/// A record id without its angle brackets.
-fn bare(id: &str) -> &str {
-    id.trim_start_matches('<').trim_end_matches('>')
+fn place(half: &Half, span: Span) -> WarcPlace {
+    WarcPlace { id: bare(&half.id).to_owned(), offset: span.offset, length: span.length }
 }

@@ -7,8 +7,8 @@ mod common;
 use std::path::Path;
 
 use comity_archive::{
-    Archive, ArchiveConfig, ArchiveError, ChainHead, ChainVerifier, Damage, Line, RecordsReader, WarcReader,
-    read_records, read_records_from,
+    Archive, ArchiveConfig, ArchiveError, ChainHead, ChainVerifier, Damage, Line, RecordsReader, WarcFormat,
+    WarcReader, read_records, read_records_from,
 };
 use common::*;
 
@@ -28,8 +28,14 @@ fn check_chain(lines: &[Line]) -> u64 {
 
 #[test]
 fn a_warc_cut_anywhere_is_torn_exactly_there() {
+    for format in [WarcFormat::Gzip, WarcFormat::Zstd] {
+        cut_anywhere(format);
+    }
+}
+
+fn cut_anywhere(format: WarcFormat) {
     let dir = tempfile::tempdir().unwrap();
-    let mut archive = open(dir.path(), config(), 1);
+    let mut archive = open(dir.path(), ArchiveConfig { format, ..config() }, 1);
     fill(&mut archive, 0..1);
     archive.close().unwrap();
     let bytes = std::fs::read(&files(dir.path(), "warc")[0]).unwrap();

@@ -34,7 +34,7 @@ pub(crate) fn open(
     settings.min_free = config.archive.min_free;
     settings.warc = config.archive.warc.is_some();
     if let Some(warc) = config.archive.warc {
-        settings.level = warc.level;
+        (settings.format, settings.level, settings.dedup) = (warc.format, warc.level, warc.dedup);
         settings.rollover = warc.rollover;
     }
     let archive = Archive::create(dir, settings, clock.clone(), Box::new(OsEntropy))?;

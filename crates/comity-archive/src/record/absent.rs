@@ -47,6 +47,8 @@ pub(crate) enum Why {
     NoOverride,
     /// Nobody opted out.
     NoOptout,
+    /// It holds its own content.
+    NoRepeat,
 }
 
 impl Why {
@@ -74,6 +76,7 @@ impl Why {
             Self::EveryPath => "every_path",
             Self::NoOverride => "no_override",
             Self::NoOptout => "no_optout",
+            Self::NoRepeat => "no_repeat",
         }
     }
 }

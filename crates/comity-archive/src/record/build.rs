@@ -9,6 +9,7 @@ use super::parts::{agent, cut, discovery, no_time, no_vantage, request, response
 use super::{
     OmittedRecord, RECORD_SCHEMA, Record, RequestRecord, ResponseRecord, TimeRecord, VantageRecord, WarcPlaces,
 };
+use crate::repeats::Repeat;
 use crate::warc::http_head::StoredHead;
 use crate::warc::info::SOFTWARE;
 use crate::{Basis, Context, CrawlFacts, Fetched, NotFetched, Target};
@@ -28,6 +29,7 @@ pub(crate) struct Made<'a> {
 pub(crate) struct Http<'a> {
     pub(crate) request: Option<&'a StoredHead>,
     pub(crate) payload_sha256: Option<Digest>,
+    pub(crate) repeat: Option<&'a Repeat>,
 }
 
 pub(crate) fn fetched(event: &Fetched, http: &Http<'_>, made: Made<'_>) -> Record {

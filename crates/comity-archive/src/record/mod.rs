@@ -205,10 +205,26 @@ pub struct ResponseRecord {
     pub fields: Vec<(String, RawText)>,
     /// The media type as stated, with its parameters.
     pub media_type: Option<String>,
+    /// The earlier capture that holds the content; null where this one does.
+    #[serde(default)]
+    pub repeats: Option<RepeatsRecord>,
     /// HTTP status.
     pub status: u16,
     /// Why the body is cut, if it is: `length`, `time`, `disconnect`, `unspecified`.
     pub truncated: Option<String>,
+}
+
+/// The capture that holds the content of another; never one that repeats a third.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepeatsRecord {
+    /// When it began.
+    pub date: String,
+    /// Why the content was not stored again: `identical-payload-digest` or `server-not-modified`.
+    pub profile: String,
+    /// `urn:uuid:…` of its WARC response record.
+    pub record: Option<String>,
+    /// Where it was fetched from; cut to 4,096 bytes.
+    pub url: String,
 }
 
 /// The robots.txt behind a decision.

@@ -5,7 +5,8 @@ use comity_policy::{Capture, Vantage, WallTime};
 use super::absent::{Absent, Why};
 use super::build::Http;
 use super::{
-    AgentRecord, Discovery, RawText, RequestRecord, ResponseRecord, TimeRecord, TlsRecord, VantageRecord, ViaRecord,
+    AgentRecord, Discovery, RawText, RepeatsRecord, RequestRecord, ResponseRecord, TimeRecord, TlsRecord,
+    VantageRecord, ViaRecord,
 };
 use crate::warc::http_head::{self, StoredHead, WITHHELD};
 use crate::{Context, CrawlFacts};
@@ -47,12 +48,23 @@ pub(super) fn response(capture: &Capture, http: &Http<'_>, absent: &mut Absent) 
     };
     let media_type = capture.field("content-type").map(cut);
     let truncated = capture.truncated.map(|kind| kind.as_str().to_owned());
+    let repeats = http.repeat.map(|repeat| RepeatsRecord {
+        date: repeat.earlier.date.to_string(),
+        profile: repeat.profile.as_str().to_owned(),
+        record: absent.note(
+            "response.repeats.record",
+            repeat.earlier.record_id.as_ref().map(|id| id.to_string()),
+            Why::NoWarc,
+        ),
+        url: cut(repeat.earlier.url.as_str()),
+    });
     Some(ResponseRecord {
         body_digest: digest.to_string(),
         body_length: capture.body.len(),
         decoded_length: capture.decoded_len,
         fields: capture.fields.iter().map(|(name, value)| field(name, value)).collect(),
         media_type: absent.note("response.media_type", media_type, Why::NotStated),
+        repeats: absent.note("response.repeats", repeats, Why::NoRepeat),
         status,
         truncated: absent.note("response.truncated", truncated, Why::Whole),
     })

@@ -6,6 +6,7 @@ pub(crate) enum WarcType {
     Warcinfo,
     Request,
     Response,
+    Revisit,
     Metadata,
 }
 
@@ -15,6 +16,7 @@ impl WarcType {
             Self::Warcinfo => "warcinfo",
             Self::Request => "request",
             Self::Response => "response",
+            Self::Revisit => "revisit",
             Self::Metadata => "metadata",
         }
     }
@@ -23,13 +25,13 @@ impl WarcType {
         match self {
             Self::Warcinfo | Self::Metadata => "application/warc-fields",
             Self::Request => "application/http; msgtype=request",
-            Self::Response => "application/http; msgtype=response",
+            Self::Response | Self::Revisit => "application/http; msgtype=response",
         }
     }
 
     /// warcinfo and metadata have no payload by definition, so no payload digest either.
     pub(crate) const fn has_payload(self) -> bool {
-        matches!(self, Self::Request | Self::Response)
+        matches!(self, Self::Request | Self::Response | Self::Revisit)
     }
 }
 

@@ -1,15 +1,14 @@
 use std::fmt;
 use std::io::{BufRead, Read};
 
-use flate2::bufread::GzDecoder;
-
+use super::open_member::OpenMember;
 use super::record::{Grammar, WarcRecord, parse_record};
 use crate::counting::Counting;
 
 /// The largest inflated record that is read, unless the caller says otherwise.
 const MAX_RECORD_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Reads a WARC file of one gzip member per record. Strict: what a writer may not write is an error, not a guess.
+/// Reads a WARC file of one gzip member, or one zstd frame, per record. Strict: what a writer may not write is an error, not a guess.
 ///
 /// Memory: one record. A torn member, a wrong CRC, a short block, a missing final CRLF pair or bytes after it end the
 /// reading with the offset of the member (archive reference §5: outside checkers overlook these).
@@ -23,7 +22,7 @@ pub struct WarcReader<R> {
 /// Why a member is no record.
 #[derive(Debug)]
 pub struct WarcError {
-    /// Where its gzip member begins.
+    /// Where its member begins.
     pub offset: u64,
     /// What is wrong.
     pub damage: Damage,
@@ -37,6 +36,8 @@ pub enum Damage {
     Torn,
     /// The gzip stream is broken: header, deflate data, CRC or length.
     Gzip(String),
+    /// The zstd frame is broken: header, data or checksum.
+    Zstd(String),
     /// The file cannot be read.
     Io(std::io::Error),
     /// The record breaks the grammar of WARC/1.1.
@@ -51,6 +52,7 @@ impl fmt::Display for WarcError {
         match &self.damage {
             Damage::Torn => f.write_str("the file ends inside it"),
             Damage::Gzip(problem) => write!(f, "gzip: {problem}"),
+            Damage::Zstd(problem) => write!(f, "zstd: {problem}"),
             Damage::Io(error) => write!(f, "{error}"),
             Damage::Grammar(problem) => write!(f, "{problem}"),
             Damage::TooLarge(limit) => write!(f, "larger than {limit} bytes"),
@@ -75,22 +77,25 @@ impl<R: BufRead> WarcReader<R> {
 
     fn record(&mut self, offset: u64) -> Result<WarcRecord, Damage> {
         let mut text = Vec::new();
-        let decoder = GzDecoder::new(&mut self.input);
-        match decoder.take(self.limit.saturating_add(1)).read_to_end(&mut text) {
+        let opened = OpenMember::new(&mut self.input);
+        match opened.and_then(|member| member.take(self.limit.saturating_add(1)).read_to_end(&mut text)) {
             Ok(n) if n as u64 > self.limit => return Err(Damage::TooLarge(self.limit)),
             Ok(_) => {}
-            Err(error) => return Err(self.damage(error)),
+            Err(error) => return Err(damage(error)),
         }
         parse_record(text, offset, self.input.consumed() - offset).map_err(Damage::Grammar)
     }
+}
 
-    fn damage(&mut self, error: std::io::Error) -> Damage {
-        use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-        match error.kind() {
-            UnexpectedEof => Damage::Torn,
-            InvalidData | InvalidInput => Damage::Gzip(error.to_string()),
-            _ => Damage::Io(error),
-        }
+/// What a failed read of a member says of it.
+pub(crate) fn damage(error: std::io::Error) -> Damage {
+    use std::io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+    match error.kind() {
+        UnexpectedEof => Damage::Torn,
+        InvalidData | InvalidInput => Damage::Gzip(error.to_string()),
+        // Errors of files have kinds of their own.
+        Other => Damage::Zstd(error.to_string()),
+        _ => Damage::Io(error),
     }
 }
 

@@ -51,22 +51,24 @@ impl WarcRecord {
         self.field("WARC-Type").unwrap_or_default()
     }
 
-    /// HTTP head with its closing empty line, and payload, of a request or response.
+    /// HTTP head with its closing empty line, and payload, of a request, a response or a revisit, which has no payload
+    /// of its own.
     #[must_use]
     pub fn http(&self) -> Option<(&[u8], &[u8])> {
-        if !matches!(self.kind(), "request" | "response") {
+        if !matches!(self.kind(), "request" | "response" | "revisit") {
             return None;
         }
         let end = self.block.windows(4).position(|w| w == b"\r\n\r\n")? + 4;
         self.block.split_at_checked(end)
     }
 
-    /// Checks the `sha1` digests that the record states; digests of another kind are left unchecked.
+    /// Checks the `sha1` digests that the record states; digests of another kind, and the payload digest of a revisit,
+    /// whose payload lies elsewhere, are left unchecked.
     ///
     /// # Errors
     /// Names the first digest that is wrong.
     pub fn check_digests(&self) -> Result<(), Grammar> {
-        let payload = self.http().map(|(_, payload)| payload);
+        let payload = self.http().map(|(_, payload)| payload).filter(|_| self.kind() != "revisit");
         for (name, bytes) in [("WARC-Block-Digest", Some(&self.block[..])), ("WARC-Payload-Digest", payload)] {
             let stated = self.field(name).filter(|stated| stated.starts_with("sha1:"));
             if let (Some(stated), Some(bytes)) = (stated, bytes)

@@ -1,38 +1,26 @@
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use comity_policy::Spool;
-
-use super::grammar::{RecordHeader, WarcType};
-use super::gzip::Gzip;
-use crate::ArchiveError;
+use super::coder::Coder;
+use super::member::{Outgoing, write_member};
 use crate::append_file::AppendFile;
-use crate::digests::{BlockDigests, each_chunk};
 use crate::disk::Disk;
+use crate::index::{FileIndex, IndexEntry};
+use crate::{ArchiveError, WarcFormat};
 
 /// Compressed bytes of an event that are held in memory; of a larger one, the first are written ahead.
 const MOST_HELD: usize = 256 * 1024;
 
-/// Writes one WARC file after another: a gzip member per record, one append per event. A body passes through in pieces:
-/// the memory is the same for a page of 10 MiB as for one of 1 MiB.
+/// Writes one WARC file after another: a member per record, one append per event. A body passes through in pieces: the
+/// memory is the same for a page of 10 MiB as for one of 1 MiB.
 #[derive(Debug)]
 pub(crate) struct WarcWriter {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
-    gzip: Gzip,
+    coder: Coder,
     event: Vec<u8>,
     file: Option<AppendFile>,
-}
-
-/// One record to be written: its header so far, and its block in two parts.
-#[derive(Debug)]
-pub(crate) struct Outgoing<'a> {
-    pub(crate) kind: WarcType,
-    pub(crate) header: RecordHeader,
-    pub(crate) head: &'a [u8],
-    pub(crate) body: &'a Spool,
-    pub(crate) digests: &'a BlockDigests,
+    index: FileIndex,
 }
 
 /// Where a record lies in its file: compressed bytes.
@@ -43,8 +31,14 @@ pub(crate) struct Span {
 }
 
 impl WarcWriter {
-    pub(crate) fn new(disk: Arc<dyn Disk>, folder: PathBuf, level: u32) -> Self {
-        Self { disk, folder, gzip: Gzip::new(level), event: Vec::new(), file: None }
+    pub(crate) fn new(
+        disk: Arc<dyn Disk>,
+        folder: PathBuf,
+        format: WarcFormat,
+        level: u32,
+    ) -> Result<Self, ArchiveError> {
+        let coder = Coder::new(format, level).map_err(|e| ArchiveError::io(&folder, e))?;
+        Ok(Self { disk, folder, coder, event: Vec::new(), file: None, index: FileIndex::default() })
     }
 
     /// The final name of the open file.
@@ -57,9 +51,15 @@ impl WarcWriter {
         self.file.as_ref().map_or(0, AppendFile::end)
     }
 
+    /// True when the file has to be closed for the size of its index, which is held in memory.
+    pub(crate) const fn index_is_full(&self) -> bool {
+        self.index.is_full()
+    }
+
     /// Creates a file; the caller puts its warcinfo first.
     pub(crate) fn open(&mut self, name: &str) -> Result<(), ArchiveError> {
         self.file = Some(AppendFile::create(self.disk.as_ref(), &self.folder, name)?);
+        self.index = FileIndex::default();
         Ok(())
     }
 
@@ -67,20 +67,28 @@ impl WarcWriter {
     /// failure the event has to be discarded.
     pub(crate) fn put(&mut self, record: Outgoing<'_>) -> Result<Span, ArchiveError> {
         let start = self.event_len();
-        let Outgoing { kind, mut header, head, body, digests } = record;
-        header.push("WARC-Block-Digest", &digests.block);
-        if kind.has_payload() {
-            header.push("WARC-Payload-Digest", &digests.payload);
-        }
-        let header = header.finish(kind, digests.len);
-        self.gzip.begin(&mut self.event);
-        self.gzip.write(header.as_bytes(), &mut self.event);
-        self.gzip.write(head, &mut self.event);
-        let written = self.write_body(body, head.len() as u64, digests.len);
-        self.gzip.write(b"\r\n\r\n", &mut self.event);
-        let finished = self.gzip.finish(&mut self.event);
-        written.and(finished.map_err(|source| ArchiveError::io(&self.folder, source)))?;
+        let Self { coder, event, file, folder, .. } = self;
+        write_member(coder, record, event, folder, |event| {
+            let Some(file) = file.as_mut().filter(|_| event.len() >= MOST_HELD) else { return Ok(()) };
+            let written = file.write_ahead(event);
+            event.clear();
+            written
+        })?;
         Ok(Span { offset: self.end_offset() + start, length: self.event_len() - start })
+    }
+
+    /// The same for a record that is compressed already.
+    pub(crate) fn put_member(&mut self, member: &[u8]) -> Span {
+        let start = self.event_len();
+        self.event.extend_from_slice(member);
+        Span { offset: self.end_offset() + start, length: self.event_len() - start }
+    }
+
+    /// Adds a record of the event to the index of the file, which takes it with the event.
+    pub(crate) fn index(&mut self, entry: &IndexEntry, span: Span) {
+        if let Some(file) = &self.file {
+            self.index.stage(span.offset, entry.line(span.offset, span.length, file.name()));
+        }
     }
 
     /// Compressed bytes of the event so far.
@@ -88,34 +96,14 @@ impl WarcWriter {
         self.event.len() as u64 + self.file.as_ref().map_or(0, AppendFile::ahead)
     }
 
-    /// The body, which must be as long as when it was digested: `Content-Length` is written already.
-    fn write_body(&mut self, body: &Spool, head: u64, stated: u64) -> Result<(), ArchiveError> {
-        let Self { gzip, event, file, folder, .. } = self;
-        let failed = |source| ArchiveError::io(folder, source);
-        let (mut len, mut ahead) = (head, Ok(()));
-        each_chunk(body.reader().map_err(failed)?, |chunk| {
-            gzip.write(chunk, event);
-            len += chunk.len() as u64;
-            if event.len() >= MOST_HELD
-                && let Some(file) = file
-            {
-                // After a failure nothing of the event counts any more: the rest only passes through.
-                if ahead.is_ok() {
-                    ahead = file.write_ahead(event);
-                }
-                event.clear();
-            }
-        })
-        .map_err(failed)?;
-        ahead?;
-        if len == stated { Ok(()) } else { Err(failed(io::Error::other("the body changed while it was stored"))) }
-    }
-
     /// Appends the event, all or nothing; gives its place. Without an open file the event is dropped.
     pub(crate) fn commit(&mut self) -> Result<Span, ArchiveError> {
         let offset = self.end_offset();
         let length = self.event_len();
         let result = self.file.as_mut().map_or(Ok(()), |file| file.append(&self.event));
+        if result.is_ok() {
+            self.index.take_staged();
+        }
         self.discard();
         result.map(|()| Span { offset, length })
     }
@@ -125,6 +113,7 @@ impl WarcWriter {
     pub(crate) fn discard(&mut self) {
         self.event.clear();
         self.event.shrink_to(2 * MOST_HELD);
+        self.index.drop_staged();
         if let Some(file) = self.file.as_mut().filter(|file| file.ahead() > 0)
             && let Err(error) = file.cut(file.end())
         {
@@ -134,6 +123,7 @@ impl WarcWriter {
 
     /// Takes back committed events from `end` on.
     pub(crate) fn cut(&mut self, end: u64) -> Result<(), ArchiveError> {
+        self.index.cut(end);
         self.file.as_mut().map_or(Ok(()), |file| file.cut(end))
     }
 
@@ -142,8 +132,16 @@ impl WarcWriter {
         self.file.as_ref().map_or(Ok(()), AppendFile::sync)
     }
 
-    /// Syncs the file and gives it its final name.
+    /// Syncs the file, writes its index, and gives it its final name. An index that cannot be written is no reason to keep
+    /// the file open: the next start makes it.
     pub(crate) fn close(&mut self) -> Result<(), ArchiveError> {
-        self.file.take().map_or(Ok(()), AppendFile::close)
+        let index = std::mem::take(&mut self.index);
+        let Some(file) = self.file.take() else { return Ok(()) };
+        if file.end() > 0
+            && let Err(error) = index.store(&self.folder, file.name())
+        {
+            tracing::warn!(%error, file = file.name(), "the index was not written; the next start makes it");
+        }
+        file.close()
     }
 }

@@ -182,7 +182,21 @@ pub(crate) fn refused(target: &str, pattern: &str) -> Event {
     Event::NotFetched(Box::new(NotFetched { target, reason, basis, at, until: None, detail: None, context: context() }))
 }
 
+/// Files of a folder without the indexes beside them.
 pub(crate) fn files(dir: &Path, folder: &str) -> Vec<PathBuf> {
+    let mut files = all_files(dir, folder);
+    files.retain(|file| file.extension().unwrap() != "cdxj");
+    files
+}
+
+/// The index files of the WARC files.
+pub(crate) fn indexes(dir: &Path) -> Vec<PathBuf> {
+    let mut files = all_files(dir, "warc");
+    files.retain(|file| file.extension().unwrap() == "cdxj");
+    files
+}
+
+fn all_files(dir: &Path, folder: &str) -> Vec<PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(dir.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
@@ -211,4 +225,33 @@ pub(crate) fn lines(dir: &Path) -> Vec<Line> {
 
 pub(crate) fn collect(reader: &mut RecordsReader) -> Vec<Line> {
     reader.map(|line| line.unwrap()).collect()
+}
+
+/// Every index is sorted and names exactly the responses and revisits of its WARC by their places. Gives their number.
+pub(crate) fn check_index(dir: &Path) -> usize {
+    let mut total = 0;
+    for warc in files(dir, "warc") {
+        let name = warc.file_name().unwrap().to_str().unwrap();
+        let base = &name[..name.find(".warc").unwrap()];
+        let index = std::fs::read_to_string(dir.join("warc").join(format!("{base}.cdxj"))).unwrap();
+        let lines: Vec<&str> = index.lines().collect();
+        assert!(lines.is_sorted(), "{index}");
+        let mut said: Vec<(u64, u64, String)> = lines.iter().map(|line| place_of(line, name)).collect();
+        said.sort();
+        let bytes = std::fs::read(&warc).unwrap();
+        let records = WarcReader::new(&bytes[..]).map(|record| record.unwrap());
+        let captures = records.filter(|record| matches!(record.kind(), "response" | "revisit"));
+        let there: Vec<_> =
+            captures.map(|r| (r.offset, r.length, r.field("WARC-Target-URI").unwrap().to_owned())).collect();
+        assert_eq!(said, there, "{name}");
+        total += there.len();
+    }
+    total
+}
+
+fn place_of(line: &str, file: &str) -> (u64, u64, String) {
+    let json: serde_json::Value = serde_json::from_str(&line[line.find('{').unwrap()..]).unwrap();
+    let text = |name: &str| json[name].as_str().unwrap().to_owned();
+    assert_eq!(text("filename"), file);
+    (text("offset").parse().unwrap(), text("length").parse().unwrap(), text("url"))
 }

@@ -101,11 +101,7 @@ fn check_records(home: &Path, dir: &Path, protocol: &str, exchanges: usize) {
 
 /// Both halves of every exchange name the protocol, and no status line reads other than HTTP/1.1.
 fn check_warc(dir: &Path, protocol: &str, exchanges: usize) {
-    let mut text = String::new();
-    for file in fs::read_dir(dir.join("warc")).unwrap() {
-        let output = Command::new("gzip").arg("-dc").arg(file.unwrap().path()).output().unwrap();
-        text += &String::from_utf8_lossy(&output.stdout);
-    }
+    let text = warc::text(dir);
     assert_eq!(text.matches(&format!("WARC-Protocol: {protocol}\r\n")).count(), 2 * exchanges);
     assert_eq!(text.matches("WARC-Protocol: tls/1.3\r\n").count(), 2 * exchanges);
     assert_eq!(text.matches(" HTTP/1.1\r\n").count(), exchanges, "request lines");

@@ -37,7 +37,10 @@ pub(crate) fn text(dir: &Path) -> String {
 
 fn files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir.join("warc")).unwrap();
-    let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let all = files.len();
+    files.retain(|file| !file.to_string_lossy().ends_with(".cdxj"));
+    assert_eq!(all, 2 * files.len(), "an index beside each file");
     assert!(files.iter().all(|file| file.to_string_lossy().ends_with(".warc.gz")), "{files:?}: all are closed");
     files
 }

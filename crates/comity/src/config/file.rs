@@ -290,8 +290,12 @@ section! {
     ArchiveSection {
         /// Whether WARC files are written; default true. Records are always written.
         warc: bool,
-        /// gzip level, 1 to 9; default 3.
+        /// `gzip` (default), or `zstd`, which few readers take.
+        compression: String,
+        /// Level of the compression, 1 to 9; default 3.
         level: u32,
+        /// Whether a body that this run stored before becomes a `revisit` that points at it; default false.
+        dedup: bool,
         /// Size at which a WARC file is closed and the next begun; default 1 GB.
         rollover: ByteSize,
         /// Free space below which the crawl stops; default 2 GB.

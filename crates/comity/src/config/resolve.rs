@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use comity_archive::WarcFormat;
 use comity_extract::PageOptions;
 use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
 use comity_gate::{OptOutFiles, Rate};
@@ -130,8 +131,12 @@ pub struct ArchiveConfig {
 /// The `[archive]` keys about WARC files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarcSettings {
-    /// gzip level, 1 to 9.
+    /// How records are compressed.
+    pub format: WarcFormat,
+    /// Level of the compression, 1 to 9.
     pub level: u32,
+    /// Bodies that were stored before are pointed at.
+    pub dedup: bool,
     /// Size at which a file is closed.
     pub rollover: u64,
 }
@@ -225,6 +230,8 @@ impl CrawlConfig {
         file.state.dir = Some(self.state_dir.clone().unwrap_or_default());
         file.frontier.store = own(self.store.as_str());
         file.archive.warc = Some(self.archive.warc.is_some());
+        file.archive.compression = self.archive.warc.map(|warc| format_name(warc.format).to_owned());
+        file.archive.dedup = self.archive.warc.map(|warc| warc.dedup);
         file.archive.level = self.archive.warc.map(|warc| warc.level);
         file.archive.rollover = self.archive.warc.map(|warc| ByteSize(warc.rollover));
         file.archive.min_free = Some(ByteSize(self.archive.min_free));
@@ -376,11 +383,23 @@ fn archive(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> {
     let typed = &file.archive;
     let level = typed.level.unwrap_or(3);
     if !(1..=9).contains(&level) {
-        return Err(ConfigError::new(format!("{level} is no gzip level")).at("[archive] level").hint("1 to 9"));
+        return Err(ConfigError::new(format!("{level} is no level")).at("[archive] level").hint("1 to 9"));
     }
+    let format = one_of("[archive] compression", typed.compression.as_deref(), &FORMATS)?;
     let rollover = typed.rollover.map_or(1_000_000_000, |size| size.0);
-    let warc = typed.warc.unwrap_or(true).then_some(WarcSettings { level, rollover });
+    let warc = typed.warc.unwrap_or(true).then_some(WarcSettings {
+        format,
+        level,
+        dedup: typed.dedup.unwrap_or(false),
+        rollover,
+    });
     Ok(ArchiveConfig { warc, min_free: typed.min_free.map_or(2_000_000_000, |size| size.0) })
+}
+
+const FORMATS: [(&str, WarcFormat); 2] = [("gzip", WarcFormat::Gzip), ("zstd", WarcFormat::Zstd)];
+
+fn format_name(format: WarcFormat) -> &'static str {
+    FORMATS.iter().find(|(_, known)| *known == format).map_or("gzip", |(name, _)| name)
 }
 
 pub(super) fn rate(place: &str, typed: Option<&str>) -> Result<Option<Rate>, ConfigError> {
@@ -441,7 +460,10 @@ mod tests {
         assert_eq!(config.politeness, Politeness::default());
         assert_eq!(config.limits.linger, Duration::from_secs(900));
         assert_eq!(config.identity.purposes(), [Declared::Judged(Purpose::Search)]);
-        assert_eq!(config.archive.warc, Some(WarcSettings { level: 3, rollover: 1_000_000_000 }));
+        assert_eq!(
+            config.archive.warc,
+            Some(WarcSettings { format: WarcFormat::Gzip, level: 3, dedup: false, rollover: 1_000_000_000 })
+        );
         assert_eq!(config.notes, ["declared purposes: search"]);
         let again = CrawlConfig::resolve(config.resolved()).unwrap();
         assert_eq!(again.politeness, config.politeness);

@@ -1,0 +1,198 @@
+//! The costly part of an event, which any thread can do: heads made true, bodies digested, records compressed.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use comity_policy::{Capture, Spool, WallTime};
+
+use crate::digests::BlockDigests;
+use crate::entropy::record_id;
+use crate::index::IndexEntry;
+use crate::repeats::{Repeat, stated};
+use crate::warc::coder::Coder;
+use crate::warc::grammar::{RecordHeader, WarcType};
+use crate::warc::http_head::{self, StoredHead};
+use crate::warc::member::{Outgoing, write_member};
+use crate::warc::text::target_uri;
+use crate::{ArchiveError, Entropy, Event, Fetched, NotFetched, WarcFormat};
+
+/// Bodies up to this are compressed while an event is prepared, and wait in memory. Larger ones pass from where they lie
+/// into the file when their turn comes.
+const MOST_PREPARED: u64 = 1 << 20;
+
+/// Does the part of the work that needs no turn. One serves any number of threads.
+#[derive(Debug)]
+pub(crate) struct Preparer {
+    /// For messages.
+    pub(crate) dir: PathBuf,
+    pub(crate) warc: bool,
+    pub(crate) format: WarcFormat,
+    pub(crate) level: u32,
+    /// Idle compressors: as many as threads were at work at once.
+    pub(crate) coders: Mutex<Vec<Coder>>,
+}
+
+/// An event that only waits for its place in the files.
+#[derive(Debug)]
+pub(crate) enum Prepared<'a> {
+    Fetched(Box<PreparedFetched<'a>>),
+    NotFetched { id: String, event: Cow<'a, NotFetched> },
+}
+
+#[derive(Debug)]
+pub(crate) struct PreparedFetched<'a> {
+    pub(crate) event: Cow<'a, Fetched>,
+    /// Of the metadata record and the record line.
+    pub(crate) id: String,
+    pub(crate) response: Option<Half>,
+    pub(crate) request: Option<Half>,
+    /// The capture that the caller says this one repeats.
+    pub(crate) stated: Option<Repeat>,
+}
+
+/// One half of an exchange, ready to be stored.
+#[derive(Debug)]
+pub(crate) struct Half {
+    pub(crate) id: String,
+    pub(crate) head: StoredHead,
+    pub(crate) digests: BlockDigests,
+    /// The compressed record; `None` where it is too large to wait in memory, or no WARC is written.
+    pub(crate) member: Option<Vec<u8>>,
+}
+
+impl Preparer {
+    /// # Errors
+    /// When a body cannot be read, and when there is no randomness for ids.
+    pub(crate) fn prepare<'a>(
+        &self,
+        event: Cow<'a, Event>,
+        entropy: &mut dyn Entropy,
+    ) -> Result<Prepared<'a>, ArchiveError> {
+        let event = match event {
+            Cow::Borrowed(Event::Fetched(event)) => Cow::Borrowed(&**event),
+            Cow::Owned(Event::Fetched(event)) => Cow::Owned(*event),
+            Cow::Borrowed(Event::NotFetched(event)) => return self.not_fetched(Cow::Borrowed(&**event), entropy),
+            Cow::Owned(Event::NotFetched(event)) => return self.not_fetched(Cow::Owned(*event), entropy),
+        };
+        let capture = &event.capture;
+        let response = http_head::response(capture).map(|head| self.half(head, &capture.body, entropy)).transpose()?;
+        let request =
+            http_head::request(capture).map(|head| self.half(head, &Spool::default(), entropy)).transpose()?;
+        let id = self.new_id(entropy)?;
+        let stated = response.as_ref().and_then(|half| stated(&event, half));
+        // A capture that lies in no WARC can be named by a record, not by a WARC.
+        let stated = stated.filter(|repeat| !self.warc || repeat.earlier.record_id.is_some());
+        let mut prepared = PreparedFetched { event, id, response, request, stated };
+        if self.warc {
+            self.compress(&mut prepared)?;
+        }
+        Ok(Prepared::Fetched(Box::new(prepared)))
+    }
+
+    fn not_fetched<'a>(
+        &self,
+        event: Cow<'a, NotFetched>,
+        entropy: &mut dyn Entropy,
+    ) -> Result<Prepared<'a>, ArchiveError> {
+        Ok(Prepared::NotFetched { id: self.new_id(entropy)?, event })
+    }
+
+    fn half(&self, head: StoredHead, body: &Spool, entropy: &mut dyn Entropy) -> Result<Half, ArchiveError> {
+        let digests = BlockDigests::of(&head.bytes, body).map_err(|e| ArchiveError::io(&self.dir, e))?;
+        Ok(Half { id: self.new_id(entropy)?, head, digests, member: None })
+    }
+
+    /// Compresses what is small enough to wait.
+    fn compress(&self, prepared: &mut PreparedFetched<'_>) -> Result<(), ArchiveError> {
+        let PreparedFetched { event, response, request, stated, .. } = prepared;
+        let capture = &event.capture;
+        let mut coder = self.coder()?;
+        let concurrent = response.as_ref().map(|half| half.id.clone());
+        if let Some(half) = response.as_mut().filter(|_| stated.is_none() && capture.body.len() <= MOST_PREPARED) {
+            half.member = Some(self.member(&mut coder, response_record(capture, half, &capture.body))?);
+        }
+        if let Some(half) = request {
+            half.member = Some(self.member(&mut coder, request_record(capture, half, concurrent.as_deref()))?);
+        }
+        self.coders.lock().unwrap_or_else(PoisonError::into_inner).push(coder);
+        Ok(())
+    }
+
+    fn member(&self, coder: &mut Coder, record: Outgoing<'_>) -> Result<Vec<u8>, ArchiveError> {
+        let mut out = Vec::new();
+        write_member(coder, record, &mut out, &self.dir, |_| Ok(()))?;
+        Ok(out)
+    }
+
+    fn coder(&self) -> Result<Coder, ArchiveError> {
+        let idle = self.coders.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let made = idle.map_or_else(|| Coder::new(self.format, self.level), Ok);
+        made.map_err(|e| ArchiveError::io(&self.dir, e))
+    }
+
+    fn new_id(&self, entropy: &mut dyn Entropy) -> Result<String, ArchiveError> {
+        record_id(entropy).map_err(|e| ArchiveError::io(&self.dir, e))
+    }
+}
+
+/// The response with its whole body.
+pub(crate) fn response_record<'a>(capture: &Capture, half: &'a Half, body: &'a Spool) -> Outgoing<'a> {
+    let kind = WarcType::Response;
+    let mut header = exchange_header(kind, half, capture);
+    header.push_some("WARC-Truncated", capture.truncated.map(comity_policy::Truncation::as_str));
+    Outgoing { kind, header, head: &half.head.bytes, body, digests: &half.digests }
+}
+
+/// The response as a pointer: its head, and where its content lies. `digests` are those of the head alone.
+pub(crate) fn revisit_record<'a>(
+    capture: &Capture,
+    half: &'a Half,
+    repeat: &Repeat,
+    digests: &'a BlockDigests,
+    empty: &'a Spool,
+) -> Outgoing<'a> {
+    let (kind, earlier) = (WarcType::Revisit, &repeat.earlier);
+    let mut header = exchange_header(kind, half, capture);
+    header.push("WARC-Profile", repeat.profile.uri());
+    header.push_some("WARC-Refers-To", earlier.record_id.as_deref().map(|id| format!("<{id}>")).as_deref());
+    header.push("WARC-Refers-To-Target-URI", &target_uri(earlier.url.as_str()));
+    header.push("WARC-Refers-To-Date", &earlier.date.to_string());
+    if digests.payload.is_some() {
+        header.push("WARC-Truncated", "length");
+    }
+    Outgoing { kind, header, head: &half.head.bytes, body: empty, digests }
+}
+
+fn request_record<'a>(capture: &Capture, half: &'a Half, concurrent: Option<&str>) -> Outgoing<'a> {
+    static EMPTY: Spool = Spool::in_memory(bytes::Bytes::new());
+    let kind = WarcType::Request;
+    let mut header = exchange_header(kind, half, capture);
+    header.push_some("WARC-Concurrent-To", concurrent);
+    Outgoing { kind, header, head: &half.head.bytes, body: &EMPTY, digests: &half.digests }
+}
+
+/// The index line of the response, or of its revisit.
+pub(crate) fn index_entry(kind: WarcType, capture: &Capture, half: &Half, digests: &BlockDigests) -> IndexEntry {
+    let uri = target_uri(capture.url.as_str());
+    IndexEntry::of(kind, &uri, &capture.started.to_string(), &half.head.bytes, digests.payload.as_deref())
+}
+
+/// The fields that request and response share.
+fn exchange_header(kind: WarcType, half: &Half, capture: &Capture) -> RecordHeader {
+    let date: WallTime = capture.started;
+    let mut header = RecordHeader::new(kind, &half.id, &date.to_string());
+    header.push_target(capture.url.as_str());
+    header.push_some("WARC-IP-Address", capture.peer.map(|peer| peer.to_canonical().to_string()).as_deref());
+    header.push("WARC-Protocol", capture.protocol.as_str());
+    if let Some(tls) = &capture.tls {
+        header.push("WARC-Protocol", tls.version);
+        header.push("WARC-Cipher-Suite", &tls.cipher);
+    }
+    header
+}
+
+/// A record id without its angle brackets.
+pub(crate) fn bare(id: &str) -> &str {
+    id.trim_start_matches('<').trim_end_matches('>')
+}
