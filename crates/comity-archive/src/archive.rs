@@ -298,7 +298,7 @@ impl Archive {
         self.records.stage(&text);
         self.head = Some(line.head());
         let records_file = self.records.file_name().unwrap_or_default().into();
-        Stored { seq: line.seq, record: line.commitment, records_file, warc }
+        Stored { seq: line.seq, record: line.commitment, records_file, warc, capture: None }
     }
 
     pub(crate) fn new_id(&mut self) -> Result<String, ArchiveError> {

@@ -21,8 +21,25 @@ pub struct Fetched {
     pub errand: Errand,
     /// For a robots.txt that was read: SHA-256 of its decoded bytes, by which decisions name it.
     pub robots_copy: Option<Digest>,
+    /// The stored capture whose content this one repeats: named for a 304 answer, and for a body that is known to be
+    /// the same. `None` stores the answer whole.
+    pub earlier: Option<Earlier>,
     /// How the URL was found.
     pub context: Context,
+}
+
+/// A capture that lies in the archive with its whole content, so that a later one can point at it instead of repeating
+/// it. [`Stored::capture`](crate::Stored) gives it out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// Id of its WARC `response` record, `urn:uuid:…` without brackets; `None` where no WARC is written.
+    pub record_id: Option<Arc<str>>,
+    /// The URL it was fetched from.
+    pub url: CrawlUrl,
+    /// When it began: the `WARC-Date` of its records.
+    pub date: WallTime,
+    /// SHA-256 of its body, in its content coding.
+    pub payload_sha256: Digest,
 }
 
 /// No request was sent.

@@ -88,7 +88,7 @@ pub use chain::{ChainFault, ChainHead, ChainReport, ChainVerifier, Content, Line
 pub use config::{ArchiveConfig, CrawlFacts};
 pub use entropy::{Entropy, OsEntropy};
 pub use error::ArchiveError;
-pub use event::{Basis, Context, Event, Fetched, NotFetched, Target};
+pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
     AgentRecord, DecisionRecord, Discovery, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText, Record,

@@ -12,7 +12,7 @@ use crate::warc::grammar::{RecordHeader, WarcType};
 use crate::warc::http_head::{self, StoredHead};
 use crate::warc::info::warcinfo;
 use crate::warc::writer::Outgoing;
-use crate::{ArchiveError, Basis, Event, Fetched, NotFetched, Target};
+use crate::{ArchiveError, Basis, Earlier, Event, Fetched, NotFetched, Target};
 
 /// One half of an exchange, ready to be stored.
 struct Half {
@@ -57,8 +57,9 @@ impl Archive {
         };
         let record = build::fetched(event, &http, made);
         let line = self.line(&record)?;
+        let whole = response.as_ref().and_then(|half| whole_capture(capture, half, self.config.warc));
         if !self.config.warc {
-            return Ok(self.stage_line(&line, None));
+            return Ok(Stored { capture: whole, ..self.stage_line(&line, None) });
         }
         let mut header = RecordHeader::new(WarcType::Metadata, &id, &capture.started.to_string());
         header.push_target(capture.url.as_str());
@@ -73,7 +74,7 @@ impl Archive {
         {
             self.robots.remember(for_origin, digest, bare(&half.id));
         }
-        Ok(self.stage_line(&line, Some(stored)))
+        Ok(Stored { capture: whole, ..self.stage_line(&line, Some(stored)) })
     }
 
     fn write_not_fetched(&mut self, event: &NotFetched) -> Result<Stored, ArchiveError> {
@@ -169,6 +170,17 @@ impl Archive {
             _ => None,
         }
     }
+}
+
+/// What a later capture of the same content points at; nothing where the content was cut.
+fn whole_capture(capture: &Capture, half: &Half, warc: bool) -> Option<Earlier> {
+    let whole = capture.truncated.is_none() && capture.fault.is_none();
+    whole.then(|| Earlier {
+        record_id: warc.then(|| bare(&half.id).into()),
+        url: capture.url.clone(),
+        date: capture.started,
+        payload_sha256: half.digests.payload_sha256,
+    })
 }
 
 /// The fields that request and response share.

@@ -3,6 +3,8 @@ use std::sync::Arc;
 
 use comity_policy::Digest;
 
+use crate::Earlier;
+
 /// Where an outcome was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
@@ -14,6 +16,9 @@ pub struct Stored {
     pub records_file: Arc<str>,
     /// Where the event lies in the WARC; `None` when nothing of it does.
     pub warc: Option<StoredWarc>,
+    /// What a later capture of the same content points at: this one, or, where this one repeats another, the one that
+    /// holds the content. `None` when there is no answer, or not the whole of it.
+    pub capture: Option<Earlier>,
 }
 
 /// Where an event lies in a WARC file.

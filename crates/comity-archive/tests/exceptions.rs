@@ -57,7 +57,13 @@ fn written(dir: &Path) {
     let mut archive = open(dir, settings, 1);
     let capture = capture("https://a.test/page", b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n", b"x");
     archive
-        .append(&Event::Fetched(Box::new(Fetched { capture, errand, robots_copy: None, context: context() })))
+        .append(&Event::Fetched(Box::new(Fetched {
+            capture,
+            errand,
+            robots_copy: None,
+            earlier: None,
+            context: context(),
+        })))
         .unwrap();
     let Event::NotFetched(mut event) = refused("https://www.a.test/", "/") else { panic!("not fetched") };
     (event.reason, event.basis) = (Reason::Optout, Basis::Decision(Arc::new(refusing())));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_archive::{
-    Archive, ArchiveError, Basis, Context, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, Target,
+    Archive, ArchiveError, Basis, Context, Earlier, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, Target,
 };
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RefusedLease};
@@ -106,10 +106,16 @@ impl Keeper {
         self.synced.swap(false, Ordering::Relaxed)
     }
 
-    /// Records an exchange.
-    pub(crate) async fn fetched(&self, trip: &Trip, capture: Capture, decision: Arc<Decision>) -> Result<(), Error> {
+    /// Records an exchange; `earlier` is the capture that it repeats. Gives what a later one can point at.
+    pub(crate) async fn fetched(
+        &self,
+        trip: &Trip,
+        capture: Capture,
+        decision: Arc<Decision>,
+        earlier: Option<Earlier>,
+    ) -> Result<Option<Earlier>, Error> {
         let errand = Errand::Judged(decision);
-        let event = Fetched { capture, errand, robots_copy: None, context: trip.context() };
+        let event = Fetched { capture, errand, robots_copy: None, earlier, context: trip.context() };
         self.append(Event::Fetched(Box::new(event))).await
     }
 
@@ -130,7 +136,7 @@ impl Keeper {
             detail,
             context: trip.context(),
         };
-        self.append(Event::NotFetched(Box::new(event))).await
+        self.append(Event::NotFetched(Box::new(event))).await.map(drop)
     }
 
     /// Closes the archive: every file whole, synced and under its final name.
@@ -144,12 +150,13 @@ impl Keeper {
         .await
     }
 
-    async fn append(&self, event: Event) -> Result<(), Error> {
+    async fn append(&self, event: Event) -> Result<Option<Earlier>, Error> {
         let now = self.clock.now();
         let synced = self.synced.clone();
         self.blocking(move |store| {
-            synced.fetch_or(store.append(&event, now)?, Ordering::Relaxed);
-            Ok(())
+            let (capture, synced_now) = store.append(&event, now)?;
+            synced.fetch_or(synced_now, Ordering::Relaxed);
+            Ok(capture)
         })
         .await
     }
@@ -218,8 +225,10 @@ impl Keeper {
                 let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
                 store.evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes)?;
             }
-            let synced_now =
-                store.append(&Event::Fetched(Box::new(Fetched { capture, errand, robots_copy, context })), now)?;
+            let (_, synced_now) = store.append(
+                &Event::Fetched(Box::new(Fetched { capture, errand, robots_copy, earlier: None, context })),
+                now,
+            )?;
             synced.fetch_or(synced_now, Ordering::Relaxed);
             Ok(())
         })
@@ -230,10 +239,10 @@ impl Keeper {
 impl Store {
     /// Appends one outcome; once a second everything so far is made safe against power loss (invariant 9).
     ///
-    /// True when it was.
-    fn append(&mut self, event: &Event, now: Instant) -> Result<bool, ArchiveError> {
-        let Some(archive) = &mut self.archive else { return Ok(false) };
-        archive.append(event)?;
+    /// True when it was. With it, what a later capture can point at.
+    fn append(&mut self, event: &Event, now: Instant) -> Result<(Option<Earlier>, bool), ArchiveError> {
+        let Some(archive) = &mut self.archive else { return Ok((None, false)) };
+        let capture = archive.append(event)?.capture;
         if now.since(self.synced) >= SYNC_EVERY {
             self.synced = now;
             archive.sync()?;
@@ -242,9 +251,9 @@ impl Store {
                 // It only spares requests: what it loses is asked of the sites again.
                 tracing::error!(%error, hint = error.hint(), "state directory");
             }
-            return Ok(true);
+            return Ok((capture, true));
         }
-        Ok(false)
+        Ok((capture, false))
     }
 }
 

@@ -165,13 +165,13 @@ pub(crate) fn context() -> Context {
 
 pub(crate) fn page(capture: Capture) -> Event {
     let errand = Errand::Judged(decision(Reason::Ok, "allow", "/page"));
-    Event::Fetched(Box::new(Fetched { capture, errand, robots_copy: None, context: context() }))
+    Event::Fetched(Box::new(Fetched { capture, errand, robots_copy: None, earlier: None, context: context() }))
 }
 
 pub(crate) fn robots_txt(origin: &str, capture: Capture, copy: Option<Digest>) -> Event {
     let errand = Errand::Robots { for_origin: Origin::parse(origin).unwrap(), hop: 0 };
     let context = Context { attempt: 1, ..Context::default() };
-    Event::Fetched(Box::new(Fetched { capture, errand, robots_copy: copy, context }))
+    Event::Fetched(Box::new(Fetched { capture, errand, robots_copy: copy, earlier: None, context }))
 }
 
 pub(crate) fn refused(target: &str, pattern: &str) -> Event {

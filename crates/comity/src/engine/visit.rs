@@ -93,7 +93,7 @@ impl Shared {
             self.tell_handler(trip, &capture, &decision, found.page.as_ref(), &next);
         }
         let fate = Fate::of(&next, outcome);
-        self.keeper.fetched(trip, capture, decision.clone()).await?;
+        self.keeper.fetched(trip, capture, decision.clone(), None).await?;
         self.count(&fate, &next, &decision, errand);
         self.count_list(&next, errand, found.list.as_ref());
         Ok((self.settlement(id, fate, offers, paced), fate.ending(&next)))
