@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use comity_policy::WallTime;
+
 use crate::SeenBits;
 
 /// The bounds of a frontier. Every one has a named outcome.
@@ -17,7 +19,7 @@ pub struct SchedulerConfig {
     pub refusals_per_call: usize,
     /// URLs taken per origin, refused ones not counted; above it `url.budget.pages`. Default 100,000 (design §7).
     pub pages_per_origin: u64,
-    /// URLs queued in all; above it `url.budget.queue`. Default 10 million (our choice: 3 GB in the memory store).
+    /// URLs queued in all, with those that are to be visited anew; above it `url.budget.queue`. Default 10 million (our choice: 3 GB in the memory store).
     pub queued: u64,
     /// Origins known in all; a URL of one more is `url.budget.queue`. Default 1 million (about 300 MB).
     pub origins: u64,
@@ -33,6 +35,9 @@ pub struct SchedulerConfig {
     /// Retries of one origin waiting for their own instant; when as many wait, the origin waits for the earliest.
     /// Default 256.
     pub deferred_per_origin: u32,
+    /// Civil time at the start of the clock. URLs that are to be visited anew come back by it; without it those that a store
+    /// holds stay where they are. Default none.
+    pub epoch: Option<WallTime>,
     /// Origins listed in [`Stats::waiting`](crate::Stats::waiting). Default 50.
     pub waiting_listed: usize,
 }
@@ -53,6 +58,7 @@ impl Default for SchedulerConfig {
             resident_per_origin: 64,
             resident: 262_144,
             deferred_per_origin: 256,
+            epoch: None,
             waiting_listed: 50,
         }
     }

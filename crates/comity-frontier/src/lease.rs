@@ -3,6 +3,8 @@ use std::fmt;
 use comity_policy::{Allowance, Instant, OriginPace, Refusal, Turn};
 use comity_url::{CrawlUrl, Origin};
 
+use crate::Visited;
+
 /// Names one lease: a place in the frontier's table and how often that place was used before.
 ///
 /// Never reused within 2³² uses of a place, so that a late answer cannot end somebody else's lease.
@@ -28,6 +30,8 @@ pub struct Lease {
     pub priority: u8,
     /// Which attempt this is, 1 for the first.
     pub attempt: u32,
+    /// What earlier visits have shown.
+    pub visited: Option<Box<Visited>>,
     /// From here on somebody else may get the URL: abandon the fetch before.
     pub deadline: Instant,
     /// What was last told about the origin's pace: the pacer adopts it.
@@ -58,6 +62,8 @@ pub struct RefusedLease {
     pub priority: u8,
     /// Attempts made before it was refused.
     pub attempts: u32,
+    /// What earlier visits have shown.
+    pub visited: Option<Box<Visited>>,
     /// Why, with the evidence for its record.
     pub refusal: Refusal,
 }

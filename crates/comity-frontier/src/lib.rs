@@ -46,6 +46,7 @@
 //! | settle retry | stays in its place, the attempt counted, not due before its own instant |
 //! | settle snooze | stays in its place, the attempt not counted, the origin waits |
 //! | settle refused, failed | leaves the queue; its state in the seen-set says how it ended |
+//! | settle again | leaves the queue like one that is done, refused or failed, and comes back at a time of its own; the time outlives the process |
 //! | renew | the deadline moves, or the head has arrived and bodies may overlap |
 //! | park, release | the operator stops and restarts an origin |
 //! | stats | counts, the next due instant, who waits for what |
@@ -59,6 +60,7 @@
 //! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
 //! | `store`, `memory`, `disk` | [`Store`], the key-value contract; [`MemoryStore`], [`DiskStore`] |
 //! | `seen` | the seen-set: fingerprints in memory |
+//! | `revisit` | [`Revisit`], [`Visited`], [`Hint`]: URLs that are visited anew |
 //! | `key`, `queued`, `summary`, `rest`, `totals` | the stored forms, versioned |
 
 mod config;
@@ -71,6 +73,7 @@ mod memory;
 mod offer;
 mod queued;
 mod rest;
+mod revisit;
 mod scheduler;
 mod seen;
 mod settlement;
@@ -87,6 +90,7 @@ pub use local::{Local, OtherRules};
 pub use memory::MemoryStore;
 pub use offer::{Offer, Offered};
 pub use queued::{QueuedUrl, RecordError};
+pub use revisit::{CaptureRef, Hint, LONGEST_VALIDATOR, Revisit, Visited};
 pub use scheduler::{Candidate, Expired, Fill, LeasedUrl, Scheduler, Step, StoredUrl};
 pub use seen::SeenBits;
 pub use settlement::{Settled, Settlement, TurnNews};

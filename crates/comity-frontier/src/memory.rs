@@ -9,6 +9,7 @@ pub struct MemoryStore {
     seen: Table,
     origin: Table,
     due: Table,
+    visit: Table,
     meta: Table,
 }
 
@@ -39,6 +40,7 @@ impl MemoryStore {
             Keyspace::Seen => &self.seen,
             Keyspace::Origin => &self.origin,
             Keyspace::Due => &self.due,
+            Keyspace::Visit => &self.visit,
             Keyspace::Meta => &self.meta,
         }
     }
@@ -49,6 +51,7 @@ impl MemoryStore {
             Keyspace::Seen => &mut self.seen,
             Keyspace::Origin => &mut self.origin,
             Keyspace::Due => &mut self.due,
+            Keyspace::Visit => &mut self.visit,
             Keyspace::Meta => &mut self.meta,
         }
     }

@@ -1,6 +1,8 @@
 use comity_policy::Reason;
 use comity_url::{CrawlUrl, UrlKey};
 
+use crate::Hint;
+
 /// A URL offered to the frontier: a seed, a link, a redirect target, an entry of a sitemap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
@@ -20,19 +22,21 @@ pub struct Offer {
     pub priority: u8,
     /// Attempts used up so far; 0 unless it is imported from elsewhere.
     pub attempts: u32,
+    /// What the site itself says of when it changes.
+    pub hint: Option<Hint>,
 }
 
 impl Offer {
     /// A seed: depth 0, priority 0.
     #[must_use]
     pub const fn seed(url: CrawlUrl, key: UrlKey) -> Self {
-        Self { url, key, depth: 0, hops: 0, via: None, seed: true, priority: 0, attempts: 0 }
+        Self { url, key, depth: 0, hops: 0, via: None, seed: true, priority: 0, attempts: 0, hint: None }
     }
 
     /// A link found on `via`, at `depth`, with priority 1: behind seeds.
     #[must_use]
     pub const fn link(url: CrawlUrl, key: UrlKey, via: CrawlUrl, depth: u32) -> Self {
-        Self { url, key, depth, hops: 0, via: Some(via), seed: false, priority: 1, attempts: 0 }
+        Self { url, key, depth, hops: 0, via: Some(via), seed: false, priority: 1, attempts: 0, hint: None }
     }
 }
 

@@ -3,12 +3,13 @@ use std::fmt;
 
 use comity_url::{CrawlUrl, UrlKey};
 
-use crate::Offer;
+use crate::{Offer, Visited};
 
 /// A URL as the queue keeps it. Its priority and place are in its key.
 ///
 /// Stored form, version 1, numbers big-endian: version (1), flags (1: bit 0 seed, bit 1 via), depth (4), hops (1),
-/// attempts (4), fingerprint (16), length of the URL (2), the URL, then the via to the end.
+/// attempts (4), fingerprint (16), length of the URL (2), the URL, then the via to the end. Version 2 is the form of a URL
+/// that was visited before: the via has its length (2) in front, 0 for none, and behind it stands [`Visited`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedUrl {
     /// The URL.
@@ -25,6 +26,8 @@ pub struct QueuedUrl {
     pub seed: bool,
     /// Attempts used up so far.
     pub attempts: u32,
+    /// What its visits so far have shown; `None` for a URL that is visited once.
+    pub visited: Option<Box<Visited>>,
 }
 
 /// Why a stored record cannot be read.
@@ -40,6 +43,7 @@ pub enum RecordError {
 }
 
 const VERSION: u8 = 1;
+const VISITED: u8 = 2;
 const SEED: u8 = 1;
 const VIA: u8 = 2;
 
@@ -53,14 +57,20 @@ impl QueuedUrl {
         let length = u16::try_from(url.len()).unwrap_or(u16::MAX);
         let flags = if self.seed { SEED } else { 0 } | if via.is_some() { VIA } else { 0 };
         let mut out = Vec::with_capacity(29 + url.len() + via.map_or(0, <[u8]>::len));
-        out.extend([VERSION, flags]);
+        out.extend([if self.visited.is_some() { VISITED } else { VERSION }, flags]);
         out.extend(self.depth.to_be_bytes());
         out.push(self.hops);
         out.extend(self.attempts.to_be_bytes());
         out.extend(self.key.to_bytes());
         out.extend(length.to_be_bytes());
         out.extend(url);
+        if self.visited.is_some() {
+            out.extend(via.map_or(0, |via| u16::try_from(via.len()).unwrap_or(u16::MAX)).to_be_bytes());
+        }
         out.extend(via.unwrap_or_default());
+        if let Some(visited) = &self.visited {
+            visited.encode_into(&mut out);
+        }
         out
     }
 
@@ -70,9 +80,9 @@ impl QueuedUrl {
     /// When the record is of a later version or is not what [`QueuedUrl::encode`] writes.
     pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
         let mut cursor = Cursor(bytes);
-        match cursor.byte()? {
-            VERSION => {}
-            other => return Err(RecordError::Version(other)),
+        let version = cursor.byte()?;
+        if !matches!(version, VERSION | VISITED) {
+            return Err(RecordError::Version(version));
         }
         let flags = cursor.byte()?;
         if flags & !(SEED | VIA) != 0 {
@@ -84,25 +94,41 @@ impl QueuedUrl {
         let key = UrlKey::from_bytes(cursor.array()?);
         let length = u16::from_be_bytes(cursor.array()?);
         let url = crawl_url(cursor.take(usize::from(length))?, "url")?;
-        let via = if flags & VIA != 0 { Some(crawl_url(cursor.0, "via")?) } else { None };
-        if via.is_none() && !cursor.0.is_empty() {
+        let rest = match version {
+            VERSION => cursor.take(cursor.0.len())?,
+            _ => {
+                let length = u16::from_be_bytes(cursor.array()?);
+                cursor.take(usize::from(length))?
+            }
+        };
+        let via = if flags & VIA != 0 { Some(crawl_url(rest, "via")?) } else { None };
+        if via.is_none() && !rest.is_empty() {
             return Err(RecordError::Length);
         }
-        Ok(Self { url, key, depth, hops, via, seed: flags & SEED != 0, attempts })
+        let visited = if version == VISITED { Some(Box::new(Visited::read(&mut cursor)?)) } else { None };
+        let seed = flags & SEED != 0;
+        if cursor.0.is_empty() {
+            Ok(Self { url, key, depth, hops, via, seed, attempts, visited })
+        } else {
+            Err(RecordError::Length)
+        }
     }
 }
 
 impl From<Offer> for QueuedUrl {
     fn from(offer: Offer) -> Self {
-        let Offer { url, key, depth, hops, via, seed, priority: _, attempts } = offer;
-        Self { url, key, depth, hops, via, seed, attempts }
+        let Offer { url, key, depth, hops, via, seed, priority: _, attempts, hint } = offer;
+        let visited = hint.and_then(|hint| hint.interval).map(|interval| Box::new(Visited::hinted(interval)));
+        Self { url, key, depth, hops, via, seed, attempts, visited }
     }
 }
 
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Version(version) => write!(f, "queue record of version {version}, this build reads {VERSION}"),
+            Self::Version(version) => {
+                write!(f, "queue record of version {version}, this build reads {VERSION} and {VISITED}")
+            }
             Self::Length => f.write_str("queue record of another length than it says"),
             Self::Field(field) => write!(f, "queue record with a broken {field}"),
         }
@@ -112,7 +138,7 @@ impl fmt::Display for RecordError {
 impl Error for RecordError {}
 
 /// A URL that stands exactly as it was written: one that parses to something else was not written by us.
-fn crawl_url(bytes: &[u8], field: &'static str) -> Result<CrawlUrl, RecordError> {
+pub(crate) fn crawl_url(bytes: &[u8], field: &'static str) -> Result<CrawlUrl, RecordError> {
     let text = std::str::from_utf8(bytes).map_err(|_| RecordError::Field(field))?;
     CrawlUrl::parse(text).ok().filter(|url| url.as_str() == text).ok_or(RecordError::Field(field))
 }

@@ -1,6 +1,6 @@
 use comity_policy::{Instant, OriginPace, Reason, Turn};
 
-use crate::{LeaseId, Offer, Offered};
+use crate::{Ending, LeaseId, Offer, Offered, Revisit};
 
 /// How a lease ended.
 ///
@@ -18,6 +18,20 @@ pub enum Settlement {
         pace: OriginPace,
         /// The origin's next turn.
         turn: Turn,
+    },
+    /// As [`Settlement::Done`], `Refused` or `Failed` by its ending, and it comes again: from the queue to the schedule, in the
+    /// same commit.
+    Again {
+        /// The lease.
+        lease: LeaseId,
+        /// How this visit ended: under that its origin counts it until the next.
+        ending: Ending,
+        /// What it links or redirects to.
+        links: Vec<Offer>,
+        /// The origin's pace and next turn now; `None` when no turn was used.
+        told: Option<(OriginPace, Turn)>,
+        /// The next visit.
+        revisit: Box<Revisit>,
     },
     /// It failed and shall be tried again: the attempt counts, the place in the queue stays.
     Retry {
@@ -65,6 +79,7 @@ impl Settlement {
     pub const fn lease(&self) -> LeaseId {
         match self {
             Self::Done { lease, .. }
+            | Self::Again { lease, .. }
             | Self::Retry { lease, .. }
             | Self::Refused { lease }
             | Self::Snooze { lease, .. }
@@ -78,7 +93,7 @@ impl Settlement {
 pub enum Settled {
     /// It holds. A lease that had expired counts, as long as nobody holds its URL again.
     Applied {
-        /// What became of the links of [`Settlement::Done`], in their order; empty otherwise.
+        /// What became of the links of [`Settlement::Done`] or [`Settlement::Again`], in their order; empty otherwise.
         links: Vec<Offered>,
     },
     /// The lease had ended and its URL has moved on: nothing was changed, and the links were not taken.

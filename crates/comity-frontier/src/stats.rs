@@ -22,6 +22,12 @@ pub struct Stats {
     pub failed: u64,
     /// Queue records that cannot be read: left in the store, never leased.
     pub damaged: u64,
+    /// URLs that come again: each is among the done, refused and failed ones.
+    pub scheduled: u64,
+    /// URLs that came again since the start.
+    pub returned: u64,
+    /// When the first of those that come again is due; `None` when none is, or none shall ([`SchedulerConfig::epoch`](crate::SchedulerConfig::epoch)).
+    pub next_visit: Option<Instant>,
     /// Origins known, empty ones too.
     pub origins: u64,
     /// Origins with waiting URLs that only an event can make due: parked or held until told.
@@ -32,7 +38,7 @@ pub struct Stats {
     pub expired: u64,
     /// Settlements that came too late to count since the start.
     pub stale: u64,
-    /// When the next origin is due; not after `now` when one is due already. `None`: time alone makes none due.
+    /// When the next origin, or the next visit of a URL, is due; not after `now` when one is due already. `None`: time alone makes none due.
     pub next_due: Option<Instant>,
     /// Origins that wait, the earliest first, then those that are stuck: as many as the settings list.
     pub waiting: Vec<Waiting>,

@@ -49,13 +49,15 @@ pub enum Keyspace {
     Origin,
     /// `run ‖ instant ‖ ticket` → an origin with queued URLs: in which order those that are not in memory come due.
     Due,
+    /// URLs that are visited anew: `t ‖ time ‖ origin ‖ 0 ‖ fingerprint` → the URL, and `k ‖ fingerprint` → that key.
+    Visit,
     /// Name → setting: the versions of the formats, the number of the run, the sums over all origins.
     Meta,
 }
 
 impl Keyspace {
     /// Every keyspace.
-    pub const ALL: [Self; 5] = [Self::Queue, Self::Seen, Self::Origin, Self::Due, Self::Meta];
+    pub const ALL: [Self; 6] = [Self::Queue, Self::Seen, Self::Origin, Self::Due, Self::Visit, Self::Meta];
 }
 
 /// Changes that are made together or not at all. A key is deleted or inserted at most once.

@@ -2,15 +2,18 @@ use crate::queued::{Cursor, RecordError, put_number};
 
 /// The counts of one origin, stored in the same commit as what they count.
 ///
-/// `admitted = queued + done + refused + failed`, always. Stored form, version 2: version (1), then as numbers of
-/// variable length done, refused, failed, how many lanes, and of each lane priority (1 byte), records queued and low;
-/// admitted is their sum.
+/// `admitted = queued + done + refused + failed`, always; one that comes back to be visited anew is queued, and no longer
+/// among those that ended. Stored form, version 3: version (1), then as numbers of variable length done, refused, failed,
+/// returned, how many lanes, and of each lane priority (1 byte), records queued and low; admitted is the sum of those that
+/// ended and the queued ones. Version 2 is the same without returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     admitted: u64,
     done: u64,
     refused: u64,
     failed: u64,
+    /// How often a URL came back.
+    returned: u64,
     lanes: Vec<Lane>,
 }
 
@@ -37,13 +40,21 @@ pub enum Ending {
     Failed,
 }
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// Before URLs came back.
+const OLDER: u8 = 2;
 
 impl Summary {
-    /// URLs ever taken; also the sequence number of the next one.
+    /// URLs ever taken.
     #[must_use]
     pub const fn admitted(&self) -> u64 {
         self.admitted
+    }
+
+    /// The sequence number of the next record: URLs taken, and returns.
+    #[must_use]
+    pub const fn next_sequence(&self) -> u64 {
+        self.admitted + self.returned
     }
 
     /// URLs that ended this way.
@@ -83,10 +94,34 @@ impl Summary {
 
     /// Takes one URL in and gives its sequence number.
     pub fn admit(&mut self, priority: u8) -> u64 {
-        let sequence = self.admitted;
+        let sequence = self.next_sequence();
         self.admitted += 1;
         self.add(priority, sequence);
         sequence
+    }
+
+    /// Takes a URL in again that had left the queue with `ending`, and gives its sequence number.
+    pub fn come_back(&mut self, priority: u8, ending: Ending) -> u64 {
+        let sequence = self.next_sequence();
+        self.returned += 1;
+        // Counts that were rebuilt know of fewer, and under another name: then it counts as one more.
+        if !self.take_ended(ending) && !self.take_ended(Ending::Done) {
+            self.admitted += 1;
+        }
+        self.add(priority, sequence);
+        sequence
+    }
+
+    /// Counts one less that ended this way; false when there is none.
+    const fn take_ended(&mut self, ending: Ending) -> bool {
+        let ended = match ending {
+            Ending::Done => &mut self.done,
+            Ending::Refused => &mut self.refused,
+            Ending::Failed => &mut self.failed,
+        };
+        let any = *ended > 0;
+        *ended = ended.saturating_sub(1);
+        any
     }
 
     /// Takes one URL out.
@@ -137,7 +172,7 @@ impl Summary {
 
     pub(crate) fn encode_into(&self, out: &mut Vec<u8>) {
         out.push(VERSION);
-        for number in [self.done, self.refused, self.failed, self.lanes.len() as u64] {
+        for number in [self.done, self.refused, self.failed, self.returned, self.lanes.len() as u64] {
             put_number(out, number);
         }
         for lane in &self.lanes {
@@ -148,12 +183,13 @@ impl Summary {
     }
 
     pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self, RecordError> {
-        match cursor.byte()? {
-            VERSION => {}
-            other => return Err(RecordError::Version(other)),
+        let version = cursor.byte()?;
+        if !matches!(version, OLDER | VERSION) {
+            return Err(RecordError::Version(version));
         }
         let [done, refused, failed] = [cursor.number()?, cursor.number()?, cursor.number()?];
-        let mut summary = Self { admitted: 0, done, refused, failed, lanes: Vec::new() };
+        let returned = if version == VERSION { cursor.number()? } else { 0 };
+        let mut summary = Self { admitted: 0, done, refused, failed, returned, lanes: Vec::new() };
         for _ in 0..cursor.number()? {
             let lane = Lane { priority: cursor.byte()?, queued: cursor.number()?, low: cursor.number()? };
             if lane.queued == 0 {
@@ -166,7 +202,8 @@ impl Summary {
         }
         let parts = [done, refused, failed].into_iter().chain(summary.lanes.iter().map(|lane| lane.queued));
         summary.admitted = parts.into_iter().try_fold(0, u64::checked_add).ok_or(RecordError::Field("count"))?;
-        let is_low = summary.lanes.iter().all(|lane| lane.low < summary.admitted);
+        let next = summary.admitted.checked_add(returned).ok_or(RecordError::Field("count"))?;
+        let is_low = summary.lanes.iter().all(|lane| lane.low < next);
         if is_low { Ok(summary) } else { Err(RecordError::Field("lane")) }
     }
 

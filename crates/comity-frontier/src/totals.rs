@@ -3,7 +3,8 @@ use crate::{Ending, Summary};
 
 /// Sums over every origin of a store, written in the same commit as what they count: nobody walks over all origins.
 ///
-/// Stored form, version 1, numbers big-endian: version (1), origins, admitted, queued, done, refused, failed (8 each).
+/// Stored form, version 2, numbers big-endian: version (1), origins, admitted, queued, done, refused, failed, scheduled
+/// (8 each). Version 1 is the same without scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     /// Origins that have a record.
@@ -13,9 +14,13 @@ pub(crate) struct Totals {
     pub(crate) done: u64,
     pub(crate) refused: u64,
     pub(crate) failed: u64,
+    /// URLs that left the queue and come again: each is among those that ended.
+    pub(crate) scheduled: u64,
 }
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// Before URLs came back.
+const OLDER: u8 = 1;
 
 impl Totals {
     pub(crate) fn add(&mut self, summary: &Summary) {
@@ -36,16 +41,17 @@ impl Totals {
 
     pub(crate) fn encode(self) -> Vec<u8> {
         let mut out = vec![VERSION];
-        let Self { origins, admitted, queued, done, refused, failed } = self;
-        out.extend([origins, admitted, queued, done, refused, failed].into_iter().flat_map(u64::to_be_bytes));
+        let Self { origins, admitted, queued, done, refused, failed, scheduled } = self;
+        let numbers = [origins, admitted, queued, done, refused, failed, scheduled];
+        out.extend(numbers.into_iter().flat_map(u64::to_be_bytes));
         out
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
         let mut cursor = Cursor(bytes);
-        match cursor.byte()? {
-            VERSION => {}
-            other => return Err(RecordError::Version(other)),
+        let version = cursor.byte()?;
+        if !matches!(version, OLDER | VERSION) {
+            return Err(RecordError::Version(version));
         }
         let mut number = || cursor.array().map(u64::from_be_bytes);
         let totals = Self {
@@ -55,6 +61,7 @@ impl Totals {
             done: number()?,
             refused: number()?,
             failed: number()?,
+            scheduled: if version == VERSION { number()? } else { 0 },
         };
         if cursor.0.is_empty() { Ok(totals) } else { Err(RecordError::Length) }
     }

@@ -5,7 +5,7 @@ mod common;
 
 use comity_frontier::{
     DiskSettings, DiskStore, Ending, Keyspace, MemoryStore, QueuedUrl, RecordError, Store, StoreError, Summary,
-    WriteBatch,
+    Visited, WriteBatch,
 };
 use comity_url::UrlKey;
 use proptest::prelude::*;
@@ -20,9 +20,10 @@ fn any_url() -> impl Strategy<Value = comity_url::CrawlUrl> {
 prop_compose! {
     fn any_queued()(
         url in any_url(), key in any::<[u8; 16]>(), depth: u32, hops: u8, via in proptest::option::of(any_url()),
-        seed: bool, attempts: u32,
+        seed: bool, attempts: u32, interval in proptest::option::of(any::<u64>()),
     ) -> QueuedUrl {
-        QueuedUrl { url, key: UrlKey::from_bytes(key), depth, hops, via, seed, attempts }
+        let visited = interval.map(|interval| Box::new(Visited::hinted(std::time::Duration::from_millis(interval))));
+        QueuedUrl { url, key: UrlKey::from_bytes(key), depth, hops, via, seed, attempts, visited }
     }
 }
 
@@ -62,15 +63,28 @@ proptest! {
     }
 
     #[test]
-    fn summaries_read_back_and_add_up(steps in proptest::collection::vec((0_u8..4, 0_u8..4), 0..200)) {
-        let mut summary = Summary::default();
+    fn summaries_read_back_and_add_up(steps in proptest::collection::vec((0_u8..4, 0_u8..6), 0..200)) {
+        let (mut summary, mut last) = (Summary::default(), None);
         for (priority, step) in steps {
             let waits = summary.lanes().iter().any(|lane| lane.priority == priority);
             match step {
                 0 if waits => summary.end(priority, Ending::Done),
                 1 if waits => summary.end(priority, Ending::Refused),
                 2 if waits => summary.end(priority, Ending::Failed),
-                _ => prop_assert_eq!(summary.admit(priority) + 1, summary.admitted()),
+                3 => {
+                    let before = summary.admitted();
+                    let any = [Ending::Done, Ending::Refused, Ending::Failed].into_iter().find(|end| summary.ended(*end) > 0);
+                    let sequence = summary.come_back(priority, any.unwrap_or(Ending::Failed));
+                    prop_assert!(last < Some(sequence), "each record behind the one before");
+                    prop_assert_eq!(summary.admitted(), before + u64::from(any.is_none()));
+                    last = Some(sequence);
+                }
+                _ => {
+                    let (before, sequence) = (summary.admitted(), summary.admit(priority));
+                    prop_assert!(last < Some(sequence), "each record behind the one before");
+                    prop_assert_eq!(summary.admitted(), before + 1);
+                    last = Some(sequence);
+                }
             }
             let ended: u64 = [Ending::Done, Ending::Refused, Ending::Failed].map(|end| summary.ended(end)).iter().sum();
             prop_assert_eq!(summary.queued() + ended, summary.admitted());
@@ -91,7 +105,7 @@ fn what_is_not_written_by_us_is_named() {
     let upper = [&good[..29], b"HTTP://a.test/1"].concat();
     let table: [(&str, Vec<u8>, RecordError); 6] = [
         ("empty", Vec::new(), RecordError::Length),
-        ("later version", with(0, 2), RecordError::Version(2)),
+        ("later version", with(0, 3), RecordError::Version(3)),
         ("unknown flag", with(1, 4), RecordError::Field("flags")),
         ("more than it says", [&good[..], b"x"].concat(), RecordError::Length),
         ("via promised, none there", with(1, 2), RecordError::Field("via")),

@@ -65,6 +65,9 @@ macro_rules! cases {
     };
 }
 
+#[path = "conformance/visits.rs"]
+mod visits;
+
 fn config() -> SchedulerConfig {
     SchedulerConfig::default()
 }

@@ -10,9 +10,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use comity_frontier::{
-    Frontier, Local, MemoryStore, Offer, Offered, Renewal, Renewed, SchedulerConfig, Settled, Settlement, TurnNews,
+    Ending, Frontier, Local, MemoryStore, Offer, Offered, Renewal, Renewed, Revisit, SchedulerConfig, Settled,
+    Settlement, TurnNews, Visited,
 };
-use comity_policy::{Hold, Instant, OriginPace, Ready, Reason, Turn};
+use comity_policy::{Hold, Instant, OriginPace, Ready, Reason, Turn, WallTime};
 use comity_url::Origin;
 use proptest::prelude::*;
 
@@ -26,6 +27,7 @@ enum Event {
     OfferAgain { which: usize },
     Lease { n: usize },
     Done { which: usize, links: usize, turn: Told },
+    Again { which: usize, links: usize, turn: Told, wait: u64 },
     Retry { which: usize, turn: Told, wait: u64 },
     Failed { which: usize, turn: Told },
     Snooze { which: usize, turn: Told, wait: u64 },
@@ -69,6 +71,8 @@ fn event() -> impl Strategy<Value = Event> {
         1 => which.clone().prop_map(|which| Event::OfferAgain { which }),
         14 => (0_usize..6).prop_map(|n| Event::Lease { n }),
         8 => (which.clone(), 0_usize..4, told()).prop_map(|(which, links, turn)| Event::Done { which, links, turn }),
+        3 => (which.clone(), 0_usize..3, told(), 0_u64..900)
+            .prop_map(|(which, links, turn, wait)| Event::Again { which, links, turn, wait }),
         4 => (which.clone(), told(), 0_u64..400).prop_map(|(which, turn, wait)| Event::Retry { which, turn, wait }),
         1 => (which.clone(), told()).prop_map(|(which, turn)| Event::Failed { which, turn }),
         2 => (which.clone(), told(), 0_u64..400).prop_map(|(which, turn, wait)| Event::Snooze { which, turn, wait }),
@@ -184,6 +188,7 @@ impl Pair {
 
     fn settle(&mut self, event: &Event) {
         let (Event::Done { which, .. }
+        | Event::Again { which, .. }
         | Event::Retry { which, .. }
         | Event::Failed { which, .. }
         | Event::Snooze { which, .. }
@@ -203,6 +208,16 @@ impl Pair {
                 links = self.fresh(count, count, 1, false);
                 let settlement = Settlement::Done { lease, links: links.clone(), pace, turn: self.turn(turn) };
                 (settlement, Some(self.turn(turn)), State::Done)
+            }
+            Event::Again { links: count, turn, wait, .. } => {
+                links = self.fresh(count, count, 1, false);
+                let at = self.now / 1000 + wait;
+                let visited = Visited { at: Some(WallTime::from_unix_millis(0)), ..Visited::default() };
+                let at_wall = WallTime::from_unix_millis(i64::try_from(at).unwrap());
+                let revisit = Box::new(Revisit { at: at_wall, priority: 3, visited });
+                let (told, ending) = (Some((pace, self.turn(turn))), Ending::Done);
+                let settlement = Settlement::Again { lease, ending, links: links.clone(), told, revisit };
+                (settlement, Some(self.turn(turn)), State::Scheduled(at))
             }
             Event::Retry { turn, wait, .. } => {
                 self.model.urls[url].attempts += 1;
@@ -385,7 +400,8 @@ impl Pair {
                     Event::Done { which: 0, links: 0, turn: Told::After(1) }
                 });
             }
-            if self.model.urls.iter().all(|url| matches!(url.state, State::Done | State::Refused | State::Failed)) {
+            let is_over = |state| matches!(state, State::Done | State::Refused | State::Failed | State::Returned);
+            if self.model.urls.iter().all(|url| is_over(url.state)) {
                 return;
             }
             self.now += 20_000;
@@ -421,7 +437,8 @@ proptest! {
     ) {
         let config = SchedulerConfig {
             per_origin, deferred_per_origin, resident_per_origin, resident, resident_origins,
-            lease_life: ms(1000), robots_patience: ms(3000), ..SchedulerConfig::default()
+            lease_life: ms(1000), robots_patience: ms(3000), epoch: Some(WallTime::from_unix_millis(0)),
+            ..SchedulerConfig::default()
         };
         let mut pair = Pair::new(config);
         for event in events {

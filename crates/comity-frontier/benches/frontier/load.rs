@@ -40,7 +40,7 @@ impl Load {
         let origin = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % origins;
         let text = format!("https://site-{origin:09}.test/section/page-with-a-long-name/{number:012}.html");
         let url = CrawlUrl::parse(&text).expect("a URL");
-        Offer { key: key(number), url, depth: 3, hops: 0, via: None, seed: false, priority: 1, attempts: 0 }
+        Offer { key: key(number), url, depth: 3, hops: 0, via: None, seed: false, priority: 1, attempts: 0, hint: None }
     }
 }
 

@@ -185,7 +185,8 @@ impl Site {
         // Spread evenly, and no two neighbours alike.
         let delay = Duration::from_micros(1_000_000 + u64::from(number).wrapping_mul(7_368_787) % 29_000_000);
         let micros = u32::try_from(delay.as_micros()).unwrap();
-        let url = QueuedUrl { url, key, depth: number, hops: 0, via: None, seed: false, attempts: micros };
+        let url =
+            QueuedUrl { url, key, depth: number, hops: 0, via: None, seed: false, attempts: micros, visited: None };
         let phase = u64::from(number).wrapping_mul(2_654_435_761) % u64::from(micros);
         Self { url, sequence: BACKLOG, delay, told: Instant::from_micros(phase) }
     }

@@ -47,6 +47,7 @@ struct Tables {
     seen: fjall::Keyspace,
     origin: fjall::Keyspace,
     due: fjall::Keyspace,
+    visit: fjall::Keyspace,
     meta: fjall::Keyspace,
 }
 
@@ -82,7 +83,7 @@ impl DiskStore {
             .map_err(wrap)?;
         let table = |name: &str, parts: u64, filter: bool| {
             let options = || {
-                let bytes = (settings.write_buffers / 16).saturating_mul(parts).max(64 << 10);
+                let bytes = (settings.write_buffers / 17).saturating_mul(parts).max(64 << 10);
                 let options = KeyspaceCreateOptions::default()
                     .max_memtable_size(bytes)
                     .data_block_size_policy(BlockSizePolicy::all(8 << 10));
@@ -96,6 +97,7 @@ impl DiskStore {
             seen: table("seen", 1, false)?,
             origin: table("origin", 4, true)?,
             due: table("due", 2, false)?,
+            visit: table("visit", 1, true)?,
             meta: table("meta", 1, false)?,
         };
         Ok(Self { path: path.to_owned(), settings, db, tables, unsynced: 0, until_look: 0 })
@@ -121,6 +123,7 @@ impl DiskStore {
             Keyspace::Seen => &self.tables.seen,
             Keyspace::Origin => &self.tables.origin,
             Keyspace::Due => &self.tables.due,
+            Keyspace::Visit => &self.tables.visit,
             Keyspace::Meta => &self.tables.meta,
         }
     }

@@ -7,6 +7,7 @@ use super::OtherRules;
 use super::ledger::{Changes, Ledger};
 use super::open::{KEY, Opened, RULES};
 use super::roster::Roster;
+use super::visits::Visits;
 use crate::key::{place_of, queue_end, queue_key};
 use crate::scheduler::Sleeper;
 use crate::seen::SeenSet;
@@ -22,6 +23,7 @@ pub(super) struct Inner<S> {
     pub(super) scheduler: Scheduler,
     seen: SeenSet,
     roster: Roster,
+    visits: Visits,
     /// Set while something is under way: found set, a panic left it so.
     pub(super) is_in_doubt: bool,
 }
@@ -31,12 +33,12 @@ const LOOKS_PER_CALL: usize = 4096;
 
 impl<S: Store> Inner<S> {
     pub(super) fn new(store: S, opened: Opened) -> Self {
-        let Opened { scheduler, seen, roster } = opened;
-        Self { store, scheduler, seen, roster, is_in_doubt: false }
+        let Opened { scheduler, seen, roster, visits } = opened;
+        Self { store, scheduler, seen, roster, visits, is_in_doubt: false }
     }
 
     pub(super) fn offer(&mut self, batch: Vec<Offer>) -> Result<Vec<Offered>, StoreError> {
-        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster);
+        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         let offered = batch.into_iter().map(|offer| ledger.offer(offer)).collect::<Result<_, _>>()?;
         let changes = ledger.close();
         self.commit(changes)?;
@@ -46,7 +48,7 @@ impl<S: Store> Inner<S> {
 
     pub(super) fn settle(&mut self, batch: Vec<Settlement>, now: Instant) -> Result<Vec<Settled>, StoreError> {
         self.scheduler.advance(now);
-        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster);
+        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         let mut answers = Vec::with_capacity(batch.len());
         let (mut applied, mut ended) = (Vec::with_capacity(batch.len()), HashSet::new());
         for mut settlement in batch {
@@ -83,13 +85,13 @@ impl<S: Store> Inner<S> {
                 Step::Idle => break,
                 Step::Recall => {
                     if let Err(error) = self.wake_due(now) {
-                        return leased.or(error, self.scheduler.wake_at());
+                        return leased.or(error, self.wake_at());
                     }
                 }
                 Step::Fill(fill) => {
                     if let Err(error) = self.fill(&fill) {
                         self.scheduler.unfilled(&fill);
-                        return leased.or(error, self.scheduler.wake_at());
+                        return leased.or(error, self.wake_at());
                     }
                 }
                 Step::Judge(candidate) => {
@@ -98,13 +100,41 @@ impl<S: Store> Inner<S> {
                 }
             }
         }
-        leased.wake_at = self.scheduler.wake_at();
+        leased.wake_at = self.wake_at();
         Ok(leased)
+    }
+
+    /// True when the store has to be asked before `n` URLs can be leased at `now`.
+    pub(super) fn is_behind(&self, now: Instant, n: usize) -> bool {
+        self.scheduler.is_behind(now, n) || self.visits.is_due(now)
+    }
+
+    /// Lets the URLs whose next visit is due come back to the queue, a page of them at most.
+    pub(super) fn return_due(&mut self, now: Instant) -> Result<(), StoreError> {
+        if !self.visits.is_due(now) {
+            return Ok(());
+        }
+        self.scheduler.advance(now);
+        let rows = self.visits.due(&self.store, now)?;
+        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
+        for (key, value) in &rows {
+            ledger.come_back(key, value)?;
+        }
+        let changes = ledger.close();
+        self.commit(changes)?;
+        self.visits.passed(&self.store, rows.last())?;
+        self.trim();
+        Ok(())
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        [self.scheduler.wake_at(), self.visits.next()].into_iter().flatten().min()
     }
 
     /// Reads ahead what the next `n` leases at `now` need.
     pub(super) fn prepare(&mut self, n: usize, now: Instant) -> Result<(), StoreError> {
         self.end_expired(now)?;
+        self.return_due(now)?;
         if self.roster.horizon().is_some_and(|horizon| horizon.0 <= now) {
             self.trim();
             self.wake_due(now)?;
@@ -136,6 +166,9 @@ impl<S: Store> Inner<S> {
     /// As [`Scheduler::stats`], with the sleeping origins that wait.
     pub(super) fn stats(&mut self, now: Instant) -> Result<Stats, StoreError> {
         let mut stats = self.scheduler.stats(now);
+        stats.returned = self.visits.returned;
+        stats.next_visit = self.visits.next();
+        stats.next_due = [stats.next_due, stats.next_visit].into_iter().flatten().min();
         let most = self.scheduler.config().waiting_listed;
         if self.scheduler.origins() > self.scheduler.residents() as u64 && most > 0 {
             let now = now.max(self.scheduler.latest());
@@ -244,7 +277,8 @@ impl<S: Store> Inner<S> {
         self.apply(changes)
     }
 
-    fn apply(&mut self, changes: Changes) -> Result<(), StoreError> {
+    fn apply(&mut self, mut changes: Changes) -> Result<(), StoreError> {
+        changes.schedule(&mut self.visits);
         if changes.apply(&mut self.scheduler, &mut self.seen, &mut self.roster) {
             self.roster.look(&mut self.store, &mut self.scheduler)?;
         }
@@ -285,7 +319,7 @@ impl<S: Store> Inner<S> {
             return Ok(());
         }
         tracing::debug!(leases = expired.len(), "leases ended at their deadline");
-        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster);
+        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         for lease in &expired {
             if let Some(queued) = &lease.record {
                 let (origin, priority, sequence) = (&lease.origin, lease.priority, lease.sequence);

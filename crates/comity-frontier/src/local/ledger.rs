@@ -1,9 +1,12 @@
+mod schedule;
+
 use std::collections::{HashMap, HashSet};
 
 use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
 use comity_url::{Origin, UrlKey};
 
 use super::roster::Roster;
+use super::visits::Visits;
 use crate::key::queue_key;
 use crate::rest::{OriginRecord, Rest, Row};
 use crate::scheduler::Waking;
@@ -21,10 +24,13 @@ pub(super) struct Ledger<'a, S> {
     scheduler: &'a Scheduler,
     seen: &'a SeenSet,
     roster: &'a Roster,
+    visits: &'a Visits,
     changes: Changes,
     /// Where in `changes.touched` an origin stands.
     places: HashMap<Origin, usize>,
     taken: HashSet<UrlKey>,
+    /// Whose next visit was looked at.
+    hinted: HashSet<UrlKey>,
     new_origins: u64,
 }
 
@@ -38,6 +44,9 @@ pub(super) struct Changes {
     /// Records appended: origin, priority, sequence.
     appended: Vec<(Origin, u8, u64)>,
     seen: Vec<UrlKey>,
+    /// Keys by time of the next visits that were written.
+    scheduled: Vec<Vec<u8>>,
+    returned: u64,
     totals: Totals,
     last_ticket: u64,
     turned_away: u64,
@@ -65,17 +74,26 @@ enum Home {
 }
 
 impl<'a, S: Store> Ledger<'a, S> {
-    pub(super) fn new(store: &'a S, scheduler: &'a Scheduler, seen: &'a SeenSet, roster: &'a Roster) -> Self {
+    pub(super) fn new(
+        store: &'a S,
+        scheduler: &'a Scheduler,
+        seen: &'a SeenSet,
+        roster: &'a Roster,
+        visits: &'a Visits,
+    ) -> Self {
         let changes =
             Changes { totals: scheduler.totals(), last_ticket: scheduler.last_ticket(), ..Changes::default() };
-        let (places, taken) = (HashMap::new(), HashSet::new());
-        Self { store, scheduler, seen, roster, changes, places, taken, new_origins: 0 }
+        let (places, taken, hinted) = (HashMap::new(), HashSet::new(), HashSet::new());
+        Self { store, scheduler, seen, roster, visits, changes, places, taken, hinted, new_origins: 0 }
     }
 
     /// Takes one URL in, unless it was seen or a budget is spent.
     pub(super) fn offer(&mut self, offer: Offer) -> Result<Offered, StoreError> {
         let key = offer.key;
         if self.seen.contains(key) || self.taken.contains(&key) {
+            if let Some(hint) = offer.hint {
+                self.hear(key, hint)?;
+            }
             return Ok(Offered::Seen);
         }
         let offered = self.queue(offer)?;
@@ -94,6 +112,12 @@ impl<'a, S: Store> Ledger<'a, S> {
     ) -> Result<Vec<Offered>, StoreError> {
         match settlement {
             Settlement::Done { links, .. } => self.done(leased, std::mem::take(links)),
+            Settlement::Again { ending, links, revisit, .. } => {
+                let links = std::mem::take(links).into_iter().map(|link| self.offer(link)).collect::<Result<_, _>>()?;
+                self.schedule(leased, *ending, revisit)?;
+                self.leave(leased, *ending)?;
+                Ok(links)
+            }
             Settlement::Refused { .. } => self.leave(leased, Ending::Refused).map(|()| Vec::new()),
             Settlement::Failed { .. } => self.leave(leased, Ending::Failed).map(|()| Vec::new()),
             Settlement::Retry { .. } => {
@@ -116,6 +140,7 @@ impl<'a, S: Store> Ledger<'a, S> {
     /// Everything that changed, with the counts.
     pub(super) fn close(mut self) -> Changes {
         let mut totals = self.changes.totals;
+        let before = self.scheduler.totals();
         // Those that come to memory now draw theirs first: one when they wake, one when something new waits.
         self.changes.last_ticket += (self.changes.touched.len() + self.changes.appended.len()) as u64;
         for (origin, touched) in &mut self.changes.touched {
@@ -136,7 +161,7 @@ impl<'a, S: Store> Ledger<'a, S> {
             let key = self.roster.next_commit().to_be_bytes().to_vec();
             self.changes.batch.insert(Keyspace::Seen, key, prints);
         }
-        if totals != self.changes.totals {
+        if totals != before {
             self.changes.totals = totals;
             self.changes.batch.insert(Keyspace::Meta, super::open::TOTALS.to_vec(), totals.encode());
         }
@@ -176,7 +201,8 @@ impl<'a, S: Store> Ledger<'a, S> {
     fn queue(&mut self, offer: Offer) -> Result<Offered, StoreError> {
         let config = self.scheduler.config();
         let origin = offer.url.origin().clone();
-        let queued = self.scheduler.queued() + self.changes.appended.len() as u64;
+        let waiting = self.scheduler.queued() + self.changes.totals.scheduled;
+        let queued = waiting + self.changes.appended.len() as u64;
         if queued >= config.queued {
             return Ok(self.turn_away(Reason::UrlBudgetQueue));
         }
@@ -191,18 +217,23 @@ impl<'a, S: Store> Ledger<'a, S> {
             None if most_pages == 0 => return Ok(self.turn_away(Reason::UrlBudgetPages)),
             None => self.introduce(&origin),
         };
-        let touched = self.at(place);
         let priority = offer.priority;
-        let sequence = touched.record.summary.admit(priority);
+        let sequence = self.at(place).record.summary.admit(priority);
+        self.append(place, priority, sequence, &QueuedUrl::from(offer));
+        Ok(Offered::New)
+    }
+
+    /// Writes a record that was counted to the origin at `place`.
+    fn append(&mut self, place: usize, priority: u8, sequence: u64, queued: &QueuedUrl) {
+        let origin = queued.url.origin().clone();
+        let touched = self.at(place);
         match (&touched.home, touched.record.rest.as_mut()) {
             (Home::Asleep, Some(rest)) => rest.append(priority, sequence),
             // Written by an earlier run: when it wakes, everything that is queued counts as waiting.
             (Home::Asleep, None) => {}
             _ => self.changes.appended.push((origin.clone(), priority, sequence)),
         }
-        let record = QueuedUrl::from(offer).encode();
-        self.changes.batch.insert(Keyspace::Queue, queue_key(&origin, priority, sequence), record);
-        Ok(Offered::New)
+        self.changes.batch.insert(Keyspace::Queue, queue_key(&origin, priority, sequence), queued.encode());
     }
 
     const fn turn_away(&mut self, reason: Reason) -> Offered {
@@ -273,6 +304,12 @@ impl Touched {
 }
 
 impl Changes {
+    /// Tells the schedule what was committed of it.
+    pub(super) fn schedule(&mut self, visits: &mut Visits) {
+        self.scheduled.drain(..).for_each(|key| visits.note(&key));
+        visits.returned += std::mem::take(&mut self.returned);
+    }
+
     /// Tells everybody what was committed. True when an origin woke that may have been the next sleeper to be due.
     pub(super) fn apply(self, scheduler: &mut Scheduler, seen: &mut SeenSet, roster: &mut Roster) -> bool {
         scheduler.set_totals(self.totals);

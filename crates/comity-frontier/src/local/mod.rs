@@ -3,6 +3,7 @@ mod inner;
 mod ledger;
 mod open;
 mod roster;
+mod visits;
 
 use std::fmt;
 use std::sync::Arc;
@@ -170,11 +171,14 @@ impl<S: Store + 'static> Frontier for Local<S> {
     ) -> BoxFuture<'a, Result<Leased, FrontierError>> {
         Box::pin(async move {
             // Nothing is leased before the last wait of this call: dropped at any point, it has leased nothing or all.
-            if self.desk.is_some() && self.inner.lock().await.scheduler.is_behind(now, n) {
+            if self.desk.is_some() && self.inner.lock().await.is_behind(now, n) {
                 self.work(move |inner| inner.prepare(n, now)).await?;
             }
             let mut inner = self.inner.lock().await;
             attempt(&mut *inner, |inner| {
+                if self.desk.is_none() {
+                    inner.return_due(now)?;
+                }
                 let leased = inner.lease(n, judge, now)?;
                 if self.desk.is_none() {
                     inner.trim();

@@ -2,6 +2,7 @@ use comity_policy::Ready;
 use comity_url::{KEY_RULES_VERSION, Origin, UrlKey};
 
 use super::roster::{EARLIER_TICKETS, Roster};
+use super::visits::Visits;
 use crate::key::{origin_end, place_of};
 use crate::rest::{OriginRecord, origin_of};
 use crate::seen::SeenSet;
@@ -17,7 +18,9 @@ pub(super) const RULES: &[u8] = b"rules";
 const FORMAT: &[u8] = b"format";
 const RUN: &[u8] = b"run";
 /// Version of keys and records; beside it stands that of the rules that make fingerprints.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
+/// Before URLs came back: what it holds is read as it stands.
+const OLDER: u16 = 2;
 /// Rows read at once.
 const PAGE: usize = 1024;
 /// Rows of fingerprints read at once: each holds those of a whole commit, which may be thousands.
@@ -28,6 +31,7 @@ pub(super) struct Opened {
     pub(super) scheduler: Scheduler,
     pub(super) seen: SeenSet,
     pub(super) roster: Roster,
+    pub(super) visits: Visits,
 }
 
 /// Reads what a store holds: the fingerprints as a whole, the sums, the first sleepers. Not the queue, and not the
@@ -36,19 +40,22 @@ pub(super) fn open<S: Store>(store: &mut S, config: SchedulerConfig, ready: Read
     check_format(store)?;
     let run = begin_run(store)?;
     let (seen, last_commit) = read_seen(store, &config)?;
+    let visits = Visits::open(store, config.epoch)?;
     let mut scheduler = Scheduler::new(config);
     scheduler.set_totals(read_totals(store)?);
     scheduler.skip_tickets(EARLIER_TICKETS);
     let mut roster = Roster::new(run, ready, last_commit);
     roster.look(store, &mut scheduler)?;
-    Ok(Opened { scheduler, seen, roster })
+    Ok(Opened { scheduler, seen, roster, visits })
 }
 
 /// Checks the format of a store, writing it into an empty one.
 fn check_format<S: Store>(store: &mut S) -> Result<(), StoreError> {
-    let ours = [VERSION.to_be_bytes(), KEY_RULES_VERSION.to_be_bytes()].concat();
+    let of = |version: u16| [version.to_be_bytes(), KEY_RULES_VERSION.to_be_bytes()].concat();
+    let ours = of(VERSION);
     match store.get(Keyspace::Meta, FORMAT)? {
         Some(theirs) if theirs == ours => Ok(()),
+        Some(theirs) if theirs == of(OLDER) => write_format(store, ours),
         Some(theirs) => {
             let text = format!(
                 "frontier store: format {}, this build reads {}; go on with the version that wrote it, or crawl anew into another directory",
@@ -62,11 +69,15 @@ fn check_format<S: Store>(store: &mut S) -> Result<(), StoreError> {
                 let text = "frontier store: it holds URLs and no format: it was damaged, or written by somebody else";
                 return Err(StoreError::Format(text.to_owned()));
             }
-            let mut batch = WriteBatch::default();
-            batch.insert(Keyspace::Meta, FORMAT.to_vec(), ours);
-            store.commit(batch)
+            write_format(store, ours)
         }
     }
+}
+
+fn write_format<S: Store>(store: &mut S, format: Vec<u8>) -> Result<(), StoreError> {
+    let mut batch = WriteBatch::default();
+    batch.insert(Keyspace::Meta, FORMAT.to_vec(), format);
+    store.commit(batch)
 }
 
 /// `store version / version of the key rules`.
@@ -124,7 +135,7 @@ fn read_totals<S: Store>(store: &S) -> Result<Totals, StoreError> {
 /// Adds up the counts of every origin: summaries are rebuilt when in doubt.
 fn add_up<S: Store>(store: &S) -> Result<Totals, StoreError> {
     tracing::warn!("the sums of the frontier cannot be read and are added up anew");
-    let (mut totals, mut from) = (Totals::default(), Vec::new());
+    let (mut totals, mut from) = (Totals { scheduled: scheduled(store)?, ..Totals::default() }, Vec::new());
     loop {
         let rows = store.peek(Keyspace::Origin, &from, &[0xff], PAGE)?;
         let Some((last, _)) = rows.last() else { return Ok(totals) };
@@ -139,6 +150,18 @@ fn add_up<S: Store>(store: &S) -> Result<Totals, StoreError> {
             totals.origins += 1;
             totals.add(&record.summary);
         }
+    }
+}
+
+/// Counts the URLs that come again.
+fn scheduled<S: Store>(store: &S) -> Result<u64, StoreError> {
+    let (mut count, mut from) = (0, b"t".to_vec());
+    loop {
+        let rows = store.peek(Keyspace::Visit, &from, b"u", PAGE)?;
+        let Some((last, _)) = rows.last() else { return Ok(count) };
+        from.clone_from(last);
+        from.push(0);
+        count += rows.len() as u64;
     }
 }
 
@@ -162,6 +185,6 @@ pub(super) fn recount<S: Store>(store: &S, origin: &Origin) -> Result<OriginReco
 
 /// A frontier that knows nothing.
 pub(super) fn nothing(config: SchedulerConfig, ready: Ready) -> Opened {
-    let seen = SeenSet::new(config.seen);
-    Opened { scheduler: Scheduler::new(config), seen, roster: Roster::new(1, ready, 0) }
+    let (seen, visits) = (SeenSet::new(config.seen), Visits::none(config.epoch));
+    Opened { scheduler: Scheduler::new(config), seen, roster: Roster::new(1, ready, 0), visits }
 }

@@ -205,7 +205,7 @@ impl Scheduler {
     #[must_use]
     pub fn stats(&self, now: Instant) -> Stats {
         let leased = u64::from(self.leases.held());
-        let Totals { admitted, queued, done, refused, failed, .. } = self.totals;
+        let Totals { admitted, queued, done, refused, failed, scheduled, .. } = self.totals;
         let SinceStart { damaged, turned_away, expired, stale } = self.since_start;
         Stats {
             queued: queued.saturating_sub(leased).saturating_sub(damaged),
@@ -215,6 +215,9 @@ impl Scheduler {
             refused,
             failed,
             damaged,
+            scheduled,
+            returned: 0,
+            next_visit: None,
             origins: self.origins(),
             stuck: self.due.stuck() as u64 + self.stuck_asleep,
             turned_away,

@@ -92,11 +92,15 @@ impl Scheduler {
     fn settle_held(&mut self, held: Held, settlement: &Settlement) {
         let (index, errand) = (held.spot.origin, held.errand);
         match settlement {
-            Settlement::Done { pace, turn, .. } | Settlement::Failed { pace, turn, .. } => self.with(index, |state| {
+            Settlement::Done { pace, turn, .. }
+            | Settlement::Failed { pace, turn, .. }
+            | Settlement::Again { told: Some((pace, turn)), .. } => self.with(index, |state| {
                 state.vacate(errand);
                 state.learn(*pace, *turn);
             }),
-            Settlement::Refused { .. } => self.with(index, |state| state.vacate(errand)),
+            Settlement::Refused { .. } | Settlement::Again { told: None, .. } => {
+                self.with(index, |state| state.vacate(errand))
+            }
             Settlement::Retry { pace, turn, not_before, .. } => {
                 let defer = Some(*not_before).filter(|at| *at > self.latest);
                 self.ready += u64::from(defer.is_none());
@@ -122,11 +126,13 @@ impl Scheduler {
     fn settle_late(&mut self, late: Late, settlement: &Settlement) {
         let spot = late.spot;
         match settlement {
-            Settlement::Done { pace, turn, .. } | Settlement::Failed { pace, turn, .. } => {
+            Settlement::Done { pace, turn, .. }
+            | Settlement::Failed { pace, turn, .. }
+            | Settlement::Again { told: Some((pace, turn)), .. } => {
                 self.forget(late);
                 self.with(spot.origin, |state| state.learn(*pace, *turn));
             }
-            Settlement::Refused { .. } => self.forget(late),
+            Settlement::Refused { .. } | Settlement::Again { told: None, .. } => self.forget(late),
             Settlement::Retry { pace, turn, .. } => self.with(spot.origin, |state| state.learn(*pace, *turn)),
             Settlement::Snooze { pace, turn, until, reason, .. } => self.with(spot.origin, |state| {
                 state.learn(*pace, *turn);

@@ -257,10 +257,10 @@ impl OriginState {
         let mut summary = self.summary.clone();
         for lane in self.summary.lanes() {
             let class = self.classes.all().iter().find(|class| class.priority == lane.priority);
-            let low = class.map_or(self.summary.admitted(), super::classes::Class::low);
+            let low = class.map_or(self.summary.next_sequence(), super::classes::Class::low);
             let retries = self.deferred.iter().filter(|retry| retry.1 == lane.priority).map(|retry| retry.2);
             let low = retries.fold(low, u64::min);
-            summary.rise(lane.priority, low.min(self.summary.admitted().saturating_sub(1)));
+            summary.rise(lane.priority, low.min(self.summary.next_sequence().saturating_sub(1)));
         }
         summary
     }

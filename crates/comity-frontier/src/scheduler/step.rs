@@ -204,9 +204,9 @@ impl Scheduler {
             state.refusals = 0;
             state.overdue = state.overdue.saturating_sub(1);
         });
-        let QueuedUrl { url, key: _, depth, hops, via, seed, attempts } = queued;
+        let QueuedUrl { url, key: _, depth, hops, via, seed, attempts, visited } = queued;
         let attempt = attempts.saturating_add(1);
-        Lease { id, url, depth, hops, via, seed, priority, attempt, deadline, pace, allowance }
+        Lease { id, url, depth, hops, via, seed, priority, attempt, visited, deadline, pace, allowance }
     }
 
     /// The judge refuses the URL: hands it out to be recorded. The origin keeps its turn, for a few in a row.
@@ -228,8 +228,8 @@ impl Scheduler {
         } else {
             self.serve(index, count)
         }
-        let QueuedUrl { url, key: _, depth, hops, via, seed, attempts } = queued;
-        RefusedLease { id, url, depth, hops, via, seed, priority, attempts, refusal }
+        let QueuedUrl { url, key: _, depth, hops, via, seed, attempts, visited } = queued;
+        RefusedLease { id, url, depth, hops, via, seed, priority, attempts, visited, refusal }
     }
 
     /// The judge needs robots.txt first: the origin waits to be told. Gives the origin to tell.

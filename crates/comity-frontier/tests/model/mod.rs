@@ -41,6 +41,10 @@ pub(crate) enum State {
     Done,
     Refused,
     Failed,
+    /// Done, and due again at this millisecond.
+    Scheduled(u64),
+    /// It came back, as the youngest of that URL.
+    Returned,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -107,6 +111,7 @@ impl Model {
     /// Replays a call: `asked` are the judge's questions in order, `leased` is what came out.
     pub(crate) fn check_lease(&mut self, n: usize, now: u64, asked: &[CrawlUrl], leased: &Leased) {
         self.latest = self.latest.max(now);
+        self.come_back(now);
         self.expire();
         let (mut leases, mut refused) = (leased.leases.iter(), leased.refused.iter());
         let mut needs = leased.needs_robots.iter();
@@ -185,6 +190,30 @@ impl Model {
         }
     }
 
+    /// Those whose next visit is due wait again, behind all others, in the order of time, origin and fingerprint.
+    fn come_back(&mut self, now: u64) {
+        let mut due: Vec<_> = self
+            .urls
+            .iter()
+            .enumerate()
+            .filter_map(|(index, url)| match url.state {
+                State::Scheduled(at) if at * 1000 <= now => {
+                    Some((at, url.url.origin().to_string(), key(&url.url), index))
+                }
+                _ => None,
+            })
+            .collect();
+        due.sort();
+        for (_, _, _, index) in due {
+            let url = &mut self.urls[index];
+            url.state = State::Returned;
+            let back =
+                Url { url: url.url.clone(), origin: url.origin, priority: 3, attempts: 0, state: State::Waiting };
+            self.urls.push(back);
+        }
+        self.watch();
+    }
+
     fn expire(&mut self) {
         let over: Vec<LeaseId> =
             self.leases.iter().filter(|(_, lease)| lease.deadline <= self.latest).map(|(id, _)| *id).collect();
@@ -219,21 +248,26 @@ impl Model {
         let expected = [
             count(&|state| matches!(state, State::Waiting | State::Deferred(_))),
             count(&|state| state == State::Out),
-            count(&|state| state == State::Done),
+            count(&|state| matches!(state, State::Done | State::Scheduled(_))),
             count(&|state| state == State::Refused),
             count(&|state| state == State::Failed),
-            self.urls.len() as u64,
+            count(&|state| state != State::Returned),
             0,
         ];
         let found = [stats.queued, stats.leased, stats.done, stats.refused, stats.failed, stats.seen, stats.damaged];
         assert_eq!(found, expected, "queued, leased, done, refused, failed, seen, damaged");
+        assert_eq!(stats.scheduled, count(&|state| matches!(state, State::Scheduled(_))), "scheduled");
         let stuck = (0..ORIGINS).filter(|index| self.due(*index) == Some(NEVER)).count();
         assert_eq!(stats.stuck, stuck as u64, "stuck origins");
     }
 
     fn wake_at(&self) -> Option<u64> {
         let due = (0..ORIGINS).filter_map(|index| self.due(index)).filter(|due| *due != NEVER);
-        due.chain(self.leases.values().map(|lease| lease.deadline)).min()
+        let visits = self
+            .urls
+            .iter()
+            .filter_map(|url| if let State::Scheduled(at) = url.state { Some(at * 1000) } else { None });
+        due.chain(self.leases.values().map(|lease| lease.deadline)).chain(visits).min()
     }
 
     fn of(&self, origin: usize) -> impl Iterator<Item = &Url> {
@@ -248,6 +282,10 @@ impl Model {
     fn open(&self, origin: usize) -> impl Iterator<Item = &LeaseModel> {
         self.leases.values().filter(move |lease| self.urls[lease.url].origin == origin)
     }
+}
+
+fn key(url: &CrawlUrl) -> [u8; 16] {
+    crate::common::offer(url.as_str()).key.to_bytes()
 }
 
 pub(crate) fn micros(duration: std::time::Duration) -> u64 {

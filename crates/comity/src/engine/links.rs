@@ -71,6 +71,7 @@ impl Shared {
             seed: trip.seed,
             priority: trip.priority,
             attempts: 0,
+            hint: None,
         })
     }
 
