@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -7,8 +9,9 @@ use crate::chain::{ChainHead, Line, SALT_BYTES};
 use crate::disk::{Disk, RealDisk};
 use crate::entropy::record_id;
 use crate::names::{Names, RECORDS_END};
-use crate::prepare::Preparer;
+use crate::prepare::{Prepared, Preparer};
 use crate::records::writer::RecordsWriter;
+use crate::recovery::recover;
 use crate::repeats::Payloads;
 use crate::resume::last_head;
 use crate::robots_responses::RobotsResponses;
@@ -57,7 +60,9 @@ const FREE_EVERY: u64 = 4 << 20;
 
 impl Archive {
     /// Opens the storage of a crawl under `dir`, which is created when missing. A crawl that is there already goes on:
-    /// its chain is continued in new files; files of earlier runs, `.open` ones too, are never written to.
+    /// its chain is continued in new files. Files that an earlier run left open are cut to their last whole event,
+    /// indexed, and given their final names, which reads them once; closed ones are never written to. One process at a
+    /// time.
     ///
     /// # Errors
     /// When a setting cannot be used, the directory cannot be written, less than `min_free` is left, or the records
@@ -83,6 +88,7 @@ impl Archive {
         for folder in [&warc_dir, &records_dir] {
             std::fs::create_dir_all(folder).map_err(|e| ArchiveError::io(folder, e))?;
         }
+        recover(dir)?;
         let head = last_head(dir)?;
         let tag = match &config.tag {
             Some(tag) => tag.clone(),
@@ -135,11 +141,16 @@ impl Archive {
     /// # Errors
     /// On failure nothing of the event is stored and everything before it is as it was.
     pub fn stage(&mut self, event: &Event) -> Result<(), ArchiveError> {
+        let prepared = self.preparer.prepare(Cow::Borrowed(event), self.entropy.as_mut())?;
+        self.stage_prepared(&prepared)
+    }
+
+    fn stage_prepared(&mut self, prepared: &Prepared<'_>) -> Result<(), ArchiveError> {
         if self.staged.len() + self.done.len() >= MAX_STAGED {
             return Err(ArchiveError::Staged { limit: MAX_STAGED });
         }
         self.make_room()?;
-        let result = self.write_event(event);
+        let result = self.write_prepared(prepared);
         if result.is_err() {
             self.warc.discard();
         }
@@ -149,6 +160,31 @@ impl Archive {
         }
         self.staged.push(stored);
         Ok(())
+    }
+
+    /// Stores all of these and flushes them together; an answer for each, in their order. Of one that fails nothing is stored.
+    pub(crate) fn append_all(&mut self, events: &[&Prepared<'_>]) -> Vec<Result<Stored, ArchiveError>> {
+        let mut answers = Answers::default();
+        for (at, event) in events.iter().enumerate() {
+            let staged = self.stage_prepared(event);
+            // Making room for this one may have stored those before it, or lost them.
+            answers.acknowledge(self.done.drain(..));
+            match staged {
+                Ok(()) => answers.staged.push_back(at),
+                Err(error) => {
+                    if self.staged.is_empty() {
+                        answers.lose(&error);
+                    }
+                    answers.all.push((at, Err(error)));
+                }
+            }
+        }
+        match self.flush_staged() {
+            Ok(()) => answers.acknowledge(self.done.drain(..)),
+            Err(error) => answers.lose(&error),
+        }
+        answers.all.sort_by_key(|(at, _)| *at);
+        answers.all.into_iter().map(|(_, answer)| answer).collect()
     }
 
     /// Writes the lines of all staged outcomes and acknowledges them, in their order.
@@ -315,6 +351,26 @@ impl Archive {
 
     pub(crate) fn new_id(&mut self) -> Result<String, ArchiveError> {
         record_id(self.entropy.as_mut()).map_err(|e| ArchiveError::io(&self.dir, e))
+    }
+}
+
+/// What became of events that are stored together, by their places.
+#[derive(Debug, Default)]
+struct Answers {
+    /// Staged, neither stored nor lost yet; oldest first.
+    staged: VecDeque<usize>,
+    all: Vec<(usize, Result<Stored, ArchiveError>)>,
+}
+
+impl Answers {
+    fn acknowledge(&mut self, stored: impl Iterator<Item = Stored>) {
+        for stored in stored {
+            self.all.extend(self.staged.pop_front().map(|at| (at, Ok(stored))));
+        }
+    }
+
+    fn lose(&mut self, error: &ArchiveError) {
+        self.all.extend(self.staged.drain(..).map(|at| (at, Err(error.again()))));
     }
 }
 

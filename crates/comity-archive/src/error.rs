@@ -67,6 +67,21 @@ impl ArchiveError {
         }
     }
 
+    /// The same error for another event that met it too.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Io { path, source } => {
+                Self::Io { path: path.clone(), source: io::Error::new(source.kind(), source.to_string()) }
+            }
+            Self::Full { path, free, min_free } => Self::Full { path: path.clone(), free: *free, min_free: *min_free },
+            Self::Torn { path, end } => Self::Torn { path: path.clone(), end: *end },
+            Self::Setting { name, problem } => Self::Setting { name, problem: problem.clone() },
+            Self::Staged { limit } => Self::Staged { limit: *limit },
+            Self::Names { folder, tried } => Self::Names { folder: folder.clone(), tried: *tried },
+            Self::Chain { path, problem } => Self::Chain { path: path.clone(), problem: problem.clone() },
+        }
+    }
+
     /// True when the device is full: stop fetching, nothing stored before is lost.
     #[must_use]
     pub const fn is_full(&self) -> bool {

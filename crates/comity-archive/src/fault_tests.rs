@@ -3,6 +3,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -178,6 +179,37 @@ fn a_failed_flush_takes_back_every_staged_event() {
     assert_eq!(stored.iter().map(|s| s.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     archive.close().unwrap();
     check_whole(dir.path(), 6);
+}
+
+#[test]
+fn events_stored_together_are_told_apart_when_the_disk_fills_up() {
+    let events = events();
+    let mut mixed = 0;
+    for bytes in (0..14_000_u64).step_by(203) {
+        let (dir, room) = (tempfile::tempdir().unwrap(), Arc::new(AtomicU64::new(bytes)));
+        // Files so small that the pair is closed, and its lines flushed, among them.
+        let config = ArchiveConfig { rollover: 2500, ..common::config() };
+        let mut archive = open(dir.path(), &room, false, config).unwrap();
+        let mut entropy = common::SeededEntropy::boxed(3);
+        let prepare = |event| archive.preparer.prepare(Cow::Borrowed(event), entropy.as_mut()).unwrap();
+        let prepared: Vec<_> = events.iter().map(prepare).collect();
+        let answers = archive.append_all(&prepared.iter().collect::<Vec<_>>());
+        assert_eq!(answers.len(), events.len());
+        let stored: Vec<u64> = answers.iter().filter_map(|answer| answer.as_ref().ok().map(|s| s.seq)).collect();
+        assert!(answers.iter().filter_map(|answer| answer.as_ref().err()).all(ArchiveError::is_full));
+        assert_eq!(stored, (0..stored.len() as u64).collect::<Vec<_>>(), "{bytes}");
+        mixed += u32::from(!stored.is_empty() && stored.len() < events.len());
+        check_whole(dir.path(), stored.len() as u64);
+        // What was acknowledged is what is there.
+        let urls: Vec<String> = lines(dir.path()).iter().map(|line| line.record().unwrap().unwrap().url).collect();
+        let acknowledged =
+            events.iter().zip(&answers).filter(|(_, answer)| answer.is_ok()).map(|(event, _)| match event {
+                Event::Fetched(event) => event.capture.url.as_str().to_owned(),
+                Event::NotFetched(event) => event.target.as_str().to_owned(),
+            });
+        assert_eq!(urls, acknowledged.collect::<Vec<_>>(), "{bytes}");
+    }
+    assert!(mixed > 5, "some were stored and some not only {mixed} times");
 }
 
 #[test]

@@ -54,7 +54,8 @@
 //! |---|---|
 //! | `archive`, `event`, `config` | [`Archive`]: an [`Event`] in, a [`Stored`] out |
 //! | `prepare`, `repeats` | the work that needs no turn; which captures repeat an earlier one |
-//! | `index` | CDXJ |
+//! | `shared` | [`SharedArchive`]: many threads at once |
+//! | `index`, `recovery` | CDXJ; what is made of files that were left open |
 //! | `warc` | heads made true to the stored body, the grammar, members; [`WarcReader`] |
 //! | `record`, `records` | [`Record`]: what was known; its files; [`read_records`] |
 //! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
@@ -81,9 +82,11 @@ mod names;
 mod prepare;
 mod record;
 mod records;
+mod recovery;
 mod repeats;
 mod resume;
 mod robots_responses;
+mod shared;
 mod store_event;
 mod stored;
 mod warc;
@@ -101,6 +104,7 @@ pub use record::{
     VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
+pub use shared::{PreparedEvent, SharedArchive};
 pub use stored::{Stored, StoredWarc};
 pub use warc::reader::{Damage, WarcError, WarcReader};
 pub use warc::record::{Grammar, WarcRecord};

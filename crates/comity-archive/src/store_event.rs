@@ -14,15 +14,10 @@ use crate::warc::grammar::{RecordHeader, WarcType};
 use crate::warc::info::warcinfo;
 use crate::warc::member::Outgoing;
 use crate::warc::writer::Span;
-use crate::{ArchiveError, Basis, Earlier, Event, Fetched, NotFetched, Target};
+use crate::{ArchiveError, Basis, Earlier, Fetched, NotFetched, Target};
 
 impl Archive {
-    /// Prepares and writes one event.
-    pub(crate) fn write_event(&mut self, event: &Event) -> Result<Stored, ArchiveError> {
-        let prepared = self.preparer.prepare(std::borrow::Cow::Borrowed(event), self.entropy.as_mut())?;
-        self.write_prepared(&prepared)
-    }
-
+    /// Writes one event that is prepared.
     pub(crate) fn write_prepared(&mut self, prepared: &Prepared<'_>) -> Result<Stored, ArchiveError> {
         match prepared {
             Prepared::Fetched(fetched) => self.write_fetched(fetched),

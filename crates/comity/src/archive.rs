@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_archive::{Archive, CrawlFacts, EvidenceStore, OsEntropy};
+use comity_archive::{Archive, CrawlFacts, EvidenceStore, OsEntropy, SharedArchive};
 use comity_gate::StateDir;
 use comity_policy::{Clock, Digest, OnUnreachable};
 use sha2::{Digest as _, Sha256};
@@ -39,7 +39,8 @@ pub(crate) fn open(
     }
     let archive = Archive::create(dir, settings, clock.clone(), Box::new(OsEntropy))?;
     let evidence = EvidenceStore::open(dir)?;
-    Ok(Store { archive: Some(archive), evidence, dir: dir.to_owned(), state, synced: clock.now() })
+    let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
+    Ok(Store::new(archive, evidence, dir.to_owned(), state, clock.now()))
 }
 
 /// What `crawl.toml` holds.

@@ -1,19 +1,22 @@
 //! What a crawl leaves behind: every outcome goes to the archive before its URL leaves the queue.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use comity_archive::{
-    Archive, ArchiveError, Basis, Context, Earlier, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, Target,
+    ArchiveError, Basis, Context, Earlier, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, SharedArchive,
+    Target,
 };
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RefusedLease};
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
 use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
+use tokio::sync::Semaphore;
 
 use crate::sites::Sites;
 use crate::{Error, UrlEnding, UrlOutcome};
@@ -34,7 +37,9 @@ pub(crate) struct Trip {
 /// The archive of a crawl, or none: cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Keeper {
-    store: Option<Arc<Mutex<Store>>>,
+    store: Option<Arc<Store>>,
+    /// Digests and compression at once, at most: the event loop wants the machine too.
+    workers: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
     robots: Arc<AtomicU64>,
     /// Told of every robots.txt: what it says beside its rules.
@@ -46,13 +51,18 @@ pub(crate) struct Keeper {
 /// The crawl directory, open.
 #[derive(Debug)]
 pub(crate) struct Store {
-    /// `None` once closed.
-    pub(crate) archive: Option<Archive>,
-    pub(crate) evidence: EvidenceStore,
-    pub(crate) dir: PathBuf,
-    /// Made safe together with the archive.
-    pub(crate) state: Option<Arc<StateDir>>,
-    pub(crate) synced: Instant,
+    archive: SharedArchive,
+    dir: PathBuf,
+    beside: Mutex<Beside>,
+}
+
+/// What is made safe together with the archive.
+#[derive(Debug)]
+struct Beside {
+    evidence: EvidenceStore,
+    state: Option<Arc<StateDir>>,
+    /// When that was last.
+    synced: Instant,
 }
 
 impl Trip {
@@ -92,8 +102,9 @@ impl Trip {
 impl Keeper {
     /// Keeps everything in `store`; `None` keeps nothing.
     pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>, sites: Arc<Sites>) -> Self {
-        let store = store.map(|store| Arc::new(Mutex::new(store)));
-        Self { store, clock, robots: Arc::default(), sites, synced: Arc::default() }
+        let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let workers = Arc::new(Semaphore::new(workers));
+        Self { store: store.map(Arc::new), workers, clock, robots: Arc::default(), sites, synced: Arc::default() }
     }
 
     /// robots.txt requests so far, redirects among them.
@@ -142,34 +153,35 @@ impl Keeper {
     /// Closes the archive: every file whole, synced and under its final name.
     pub(crate) async fn close(&self) -> Result<Vec<PathBuf>, Error> {
         self.blocking(|store| {
-            if let Some(archive) = store.archive.take() {
-                archive.close()?;
-            }
+            store.archive.close()?;
             Ok(written_files(&store.dir))
         })
         .await
     }
 
     async fn append(&self, event: Event) -> Result<Option<Earlier>, Error> {
+        let (Some(_), Ok(worker)) = (&self.store, self.workers.clone().acquire_owned().await) else { return Ok(None) };
         let now = self.clock.now();
         let synced = self.synced.clone();
         self.blocking(move |store| {
-            let (capture, synced_now) = store.append(&event, now)?;
-            synced.fetch_or(synced_now, Ordering::Relaxed);
-            Ok(capture)
+            let prepared = store.archive.prepare(event)?;
+            // While it waits for its turn, another may be prepared.
+            drop(worker);
+            let stored = store.archive.append(prepared)?;
+            synced.fetch_or(store.sync_if_due(now)?, Ordering::Relaxed);
+            Ok(stored.and_then(|stored| stored.capture))
         })
         .await
     }
 
-    /// Runs one piece of file work off the loop. The archive is one file: writers take turns.
+    /// Runs one piece of file work off the loop.
     async fn blocking<T: Default + Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Store) -> Result<T, ArchiveError> + Send + 'static,
+        work: impl FnOnce(&Store) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, Error> {
         let Some(store) = self.store.clone() else { return Ok(T::default()) };
-        let done = tokio::task::spawn_blocking(move || work(&mut store.lock().unwrap_or_else(PoisonError::into_inner)));
-        let outcome = done.await.map_err(|e| Error::internal(format!("the archive's thread failed: {e}")))?;
-        Ok(outcome?)
+        let outcome = tokio::task::spawn_blocking(move || work(&store)).await;
+        Ok(outcome.map_err(|e| Error::internal(format!("the archive's thread failed: {e}")))??)
     }
 }
 
@@ -193,7 +205,7 @@ impl Recorder for Keeper {
             let kept = self.blocking(move |store| {
                 let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
                 let url = for_origin.robots_url();
-                store.evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes).map(drop)
+                store.beside().evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes).map(drop)
             });
             if let Err(error) = kept.await {
                 tracing::error!(%error, "the robots.txt of an earlier crawl could not be kept as evidence");
@@ -217,43 +229,53 @@ impl Keeper {
         let context = Context { hops: hop, attempt: 1, ..Context::default() };
         let errand = Errand::Robots { for_origin, hop };
         let robots_copy = file.as_ref().map(|(digest, _)| *digest);
-        let now = self.clock.now();
-        let synced = self.synced.clone();
         self.blocking(move |store| {
             // Absence is evidence too: an answer without a file is a sighting without bytes.
-            if let Some(status) = status {
-                let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
-                store.evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes)?;
-            }
-            let (_, synced_now) = store.append(
-                &Event::Fetched(Box::new(Fetched { capture, errand, robots_copy, earlier: None, context })),
-                now,
-            )?;
-            synced.fetch_or(synced_now, Ordering::Relaxed);
-            Ok(())
+            let Some(status) = status else { return Ok(()) };
+            let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
+            store.beside().evidence.put(EvidenceKind::RobotsTxt, &url, fetched, status, bytes).map(drop)
         })
-        .await
+        .await?;
+        let event = Fetched { capture, errand, robots_copy, earlier: None, context };
+        self.append(Event::Fetched(Box::new(event))).await.map(drop)
     }
 }
 
 impl Store {
-    /// Appends one outcome; once a second everything so far is made safe against power loss (invariant 9).
-    ///
-    /// True when it was. With it, what a later capture can point at.
-    fn append(&mut self, event: &Event, now: Instant) -> Result<(Option<Earlier>, bool), ArchiveError> {
-        let Some(archive) = &mut self.archive else { return Ok((None, false)) };
-        let capture = archive.append(event)?.capture;
-        if now.since(self.synced) >= SYNC_EVERY {
-            self.synced = now;
-            archive.sync()?;
-            self.evidence.sync()?;
-            if let Some(Err(error)) = self.state.as_ref().map(|state| state.sync()) {
-                // It only spares requests: what it loses is asked of the sites again.
-                tracing::error!(%error, hint = error.hint(), "state directory");
-            }
-            return Ok((capture, true));
+    pub(crate) const fn new(
+        archive: SharedArchive,
+        evidence: EvidenceStore,
+        dir: PathBuf,
+        state: Option<Arc<StateDir>>,
+        synced: Instant,
+    ) -> Self {
+        Self { archive, dir, beside: Mutex::new(Beside { evidence, state, synced }) }
+    }
+
+    /// Once a second everything so far is made safe against power loss (invariant 9). True when it was.
+    fn sync_if_due(&self, now: Instant) -> Result<bool, ArchiveError> {
+        let mut beside = match self.beside.try_lock() {
+            Ok(beside) => beside,
+            Err(TryLockError::Poisoned(broken)) => broken.into_inner(),
+            // Somebody is at it, or keeps evidence: the next outcome looks again.
+            Err(TryLockError::WouldBlock) => return Ok(false),
+        };
+        if now.since(beside.synced) < SYNC_EVERY {
+            return Ok(false);
         }
-        Ok((capture, false))
+        beside.synced = now;
+        self.archive.sync()?;
+        beside.evidence.sync()?;
+        if let Some(Err(error)) = beside.state.as_ref().map(|state| state.sync()) {
+            // It only spares requests: what it loses is asked of the sites again.
+            tracing::error!(%error, hint = error.hint(), "state directory");
+        }
+        Ok(true)
+    }
+
+    /// A panic under the lock leaves an index line at worst, which is whole or cut off at the next start.
+    fn beside(&self) -> MutexGuard<'_, Beside> {
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

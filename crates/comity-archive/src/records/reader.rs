@@ -55,12 +55,12 @@ pub struct RecordsReader {
 }
 
 #[derive(Debug)]
-struct OpenFile {
+pub(crate) struct OpenFile {
     path: PathBuf,
     input: Counting<BufReader<File>>,
 }
 
-enum Frame {
+pub(crate) enum Frame {
     Lines(Vec<Line>),
     End,
     Torn(TornFrame),
@@ -146,12 +146,17 @@ impl Iterator for RecordsReader {
 }
 
 impl OpenFile {
-    fn new(path: PathBuf) -> Result<Self, RecordsError> {
+    pub(crate) fn new(path: PathBuf) -> Result<Self, RecordsError> {
         let file = File::open(&path).map_err(|e| at(&path, 0, e))?;
         Ok(Self { input: Counting::new(BufReader::with_capacity(64 * 1024, file)), path })
     }
 
-    fn frame(&mut self) -> Result<Frame, RecordsError> {
+    /// Where the next frame begins.
+    pub(crate) const fn offset(&self) -> u64 {
+        self.input.consumed()
+    }
+
+    pub(crate) fn frame(&mut self) -> Result<Frame, RecordsError> {
         let offset = self.input.consumed();
         if self.input.at_end().map_err(|e| at(&self.path, offset, e))? {
             return Ok(Frame::End);

@@ -1,3 +1,4 @@
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +11,13 @@ use crate::disk::Disk;
 
 /// zstd level of record frames (our choice: 3 is its default, twice the speed of gzip 3 at a better ratio).
 const LEVEL: i32 = 3;
+
+/// Makes the frames of record lines.
+pub(crate) fn frame_compressor() -> io::Result<Compressor<'static>> {
+    let mut zstd = Compressor::new(LEVEL)?;
+    zstd.set_parameter(CParameter::ChecksumFlag(true))?;
+    Ok(zstd)
+}
 
 /// Writes record lines: staged in memory, then one whole zstd frame a flush, so that a crash loses no flushed line.
 pub(crate) struct RecordsWriter {
@@ -28,11 +36,7 @@ impl std::fmt::Debug for RecordsWriter {
 
 impl RecordsWriter {
     pub(crate) fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> Result<Self, ArchiveError> {
-        let zstd = Compressor::new(LEVEL).and_then(|mut zstd| {
-            zstd.set_parameter(CParameter::ChecksumFlag(true))?;
-            Ok(zstd)
-        });
-        let zstd = zstd.map_err(|e| ArchiveError::io(&folder, e))?;
+        let zstd = frame_compressor().map_err(|e| ArchiveError::io(&folder, e))?;
         Ok(Self { disk, folder, zstd, staged: Vec::new(), file: None })
     }
 

@@ -21,6 +21,12 @@ pub struct WarcRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grammar(String);
 
+impl Grammar {
+    pub(crate) fn new(problem: &str) -> Self {
+        Self(problem.to_owned())
+    }
+}
+
 impl fmt::Display for Grammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -104,7 +110,7 @@ pub(crate) fn parse_record(mut text: Vec<u8>, offset: u64, length: u64) -> Resul
     Ok(WarcRecord { offset, length, version, fields, block })
 }
 
-fn parse_header(head: &str) -> Result<(String, Vec<(String, String)>), Grammar> {
+pub(super) fn parse_header(head: &str) -> Result<(String, Vec<(String, String)>), Grammar> {
     let mut lines = head.split("\r\n");
     let version = match lines.next() {
         Some("WARC/1.1") => "1.1",
@@ -126,7 +132,7 @@ fn parse_header(head: &str) -> Result<(String, Vec<(String, String)>), Grammar> 
     Ok((version.to_owned(), fields))
 }
 
-fn check_fields(fields: &[(String, String)]) -> Result<(), Grammar> {
+pub(super) fn check_fields(fields: &[(String, String)]) -> Result<(), Grammar> {
     let count = |wanted: &str| fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted)).count();
     if let Some(name) = MANDATORY.iter().find(|name| count(name) == 0) {
         return Err(Grammar(format!("{name} is missing")));

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod kill;
+mod threads;
 
 use std::path::Path;
 
@@ -120,7 +123,7 @@ fn damaged_records_are_an_error_not_a_torn_end() {
 }
 
 #[test]
-fn a_killed_archive_goes_on_in_new_files() {
+fn what_a_killed_archive_left_open_is_closed_and_the_chain_goes_on_in_new_files() {
     let dir = tempfile::tempdir().unwrap();
     let mut first = open(dir.path(), config(), 1);
     fill(&mut first, 0..3);
@@ -130,30 +133,122 @@ fn a_killed_archive_goes_on_in_new_files() {
     assert!(left.iter().all(|f| f.extension().unwrap() == "open"));
 
     let mut second = open(dir.path(), config(), 2);
+    for (file, content) in left.iter().zip(&content) {
+        assert_eq!(&std::fs::read(file.with_extension("")).unwrap(), content, "{} is as it was", file.display());
+    }
+    assert_eq!(check_index(dir.path()), 3);
     fill(&mut second, 3..5);
     second.close().unwrap();
     assert_eq!(check_chain(&lines(dir.path())), 5);
-    for (file, content) in left.iter().zip(&content) {
-        assert_eq!(&std::fs::read(file).unwrap(), content, "{} was written to", file.display());
-    }
+    check_tied(dir.path());
     assert_eq!(warc_records(dir.path()).iter().filter(|r| r.kind() == "warcinfo").count(), 2);
+    assert_eq!(check_index(dir.path()), 5);
+}
+
+/// Whatever a WARC holds has its line, and whatever a line speaks of is there: file by file, event by event.
+fn check_tied(dir: &Path) {
+    let mut said: Vec<(String, u64)> = Vec::new();
+    for line in lines(dir) {
+        said.extend(line.record().unwrap().unwrap().warc.map(|warc| (warc.file, warc.metadata_offset)));
+    }
+    let mut there = Vec::new();
+    for file in files(dir, "warc") {
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(name.ends_with(".warc.gz"), "{name} has its final name");
+        let bytes = std::fs::read(&file).unwrap();
+        let records: Vec<_> = WarcReader::new(&bytes[..]).map(|r| r.unwrap()).collect();
+        let last = records.last().unwrap();
+        assert!(last.kind() == "metadata", "{name} ends with a whole event");
+        there.extend(records.iter().filter(|r| r.kind() == "metadata").map(|r| (name.clone(), r.offset)));
+    }
+    assert_eq!(said, there);
+}
+
+/// An archive of five events that was dropped, its WARC and its records cut to these parts of their lengths.
+fn cut_both(warc: f64, records: f64, staged: bool) -> (tempfile::TempDir, usize) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = open(dir.path(), config(), 1);
+    if staged {
+        // All lines in one frame.
+        (0..5).for_each(|n| first.stage(&page(capture(&format!("https://a.test/{n}"), HEAD, b"hello"))).unwrap());
+        first.flush().unwrap();
+    } else {
+        fill(&mut first, 0..5);
+    }
+    drop(first);
+    let cut = |folder: &str, part: f64| {
+        let file = files(dir.path(), folder).remove(0);
+        let bytes = std::fs::read(&file).unwrap();
+        let keep = (bytes.len() as f64 * part) as usize;
+        // Half of the cuts leave what a power cut may: the length, but not the bytes.
+        let mut left = bytes[..keep].to_vec();
+        if keep.is_multiple_of(2) {
+            left.resize(bytes.len(), 0);
+        }
+        std::fs::write(&file, left).unwrap();
+    };
+    cut("warc", warc);
+    cut("records", records);
+    let mut second = open(dir.path(), config(), 2);
+    let kept = lines(dir.path()).len();
+    fill(&mut second, 5..7);
+    second.close().unwrap();
+    (dir, kept)
 }
 
 #[test]
-fn a_torn_frame_is_left_behind_and_its_line_is_written_anew() {
+fn records_and_warc_are_cut_to_what_both_hold() {
+    let mut seen = std::collections::BTreeSet::new();
+    for step in 0..=20 {
+        let part = f64::from(step) / 20.0;
+        for (warc, records) in [(1.0, part), (part, 1.0), (part, part)] {
+            for staged in [false, true] {
+                let (dir, kept) = cut_both(warc, records, staged);
+                assert_eq!(check_chain(&lines(dir.path())), kept as u64 + 2, "{warc} {records} {staged}");
+                check_tied(dir.path());
+                assert_eq!(check_index(dir.path()), kept + 2);
+                seen.insert(kept);
+            }
+        }
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5], "cuts of every kind were tried");
+}
+
+#[test]
+fn nothing_is_touched_when_a_safe_line_would_go() {
+    for folder in ["warc", "records"] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = open(dir.path(), config(), 1);
+        fill(&mut first, 0..3);
+        first.sync().unwrap();
+        fill(&mut first, 3..4);
+        drop(first);
+        let file = files(dir.path(), folder).remove(0);
+        let mut bytes = std::fs::read(&file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle..].fill(0);
+        std::fs::write(&file, &bytes).unwrap();
+        let result = Archive::create(dir.path(), config(), std::sync::Arc::new(StillClock), SeededEntropy::boxed(2));
+        let error = result.unwrap_err();
+        assert!(matches!(error, ArchiveError::Chain { .. }), "{error}");
+        assert!(error.to_string().contains("nothing was changed"), "{error}");
+        assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn an_index_that_is_missing_is_made_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
     let mut first = open(dir.path(), config(), 1);
-    fill(&mut first, 0..2);
-    drop(first);
-    let file = files(dir.path(), "records").remove(0);
-    let bytes = std::fs::read(&file).unwrap();
-    std::fs::write(&file, &bytes[..bytes.len() - 3]).unwrap();
-    let mut second = open(dir.path(), config(), 2);
-    fill(&mut second, 1..3);
-    second.close().unwrap();
-    let mut reader = read_records(dir.path()).unwrap();
-    assert_eq!(check_chain(&collect(&mut reader)), 3);
-    assert_eq!(reader.torn().len(), 1);
+    fill(&mut first, 0..3);
+    first.close().unwrap();
+    let index = indexes(dir.path()).remove(0);
+    let before = std::fs::read(&index).unwrap();
+    std::fs::remove_file(&index).unwrap();
+    std::fs::write(index.with_extension("cdxj.tmp"), "half").unwrap();
+    open(dir.path(), config(), 2).close().unwrap();
+    assert_eq!(std::fs::read(&index).unwrap(), before, "the same that was written while the file was");
+    assert!(!index.with_extension("cdxj.tmp").exists());
 }
 
 #[test]
