@@ -8,7 +8,6 @@ use core::ops::Range;
 
 use crate::bytes::{find, is_token_byte};
 use crate::draft::{Drafts, Written};
-use crate::lines::EasyValue;
 use crate::normal::rule_form;
 use crate::pacing::Pace;
 use crate::read::{LineSink, Records, read};
@@ -18,6 +17,7 @@ use crate::signal::{MAX_SIGNALS, Signal};
 use crate::table::Table;
 use crate::token::{Named, names};
 use crate::verdict::{RuleKind, RuleVia};
+use crate::window::EasyValue;
 use crate::{Dialect, RuleSet};
 
 /// Tokens of merged groups that a rule set keeps at most.
