@@ -7,7 +7,7 @@ use crate::bytes::{chunk, is_blank, is_space, trim_start};
 use crate::draft::place;
 use crate::lines::{MAX_LINE_BYTES, content, end_of_line, key_value, start_of_first, start_of_next};
 use crate::record::{Kind, Record, classify};
-use crate::scan::{HALF, WINDOW, Window, first_but_blank, first_mark};
+use crate::scan::{HALF, WINDOW, Window, first_but_blank, marks};
 use crate::verdict::RuleKind;
 use crate::window::{EasyValue, Windows};
 
@@ -82,6 +82,13 @@ pub(crate) trait LineSink {
     #[inline(always)]
     fn easy_rule(&mut self, kind: RuleKind, line: u32, key: usize, value: EasyValue) {
         self.rule(kind, easy_record(Kind::Rule(kind), line, key, value));
+    }
+
+    /// The same for a value without any mark.
+    #[inline(always)]
+    fn literal_rule(&mut self, kind: RuleKind, line: u32, key: usize, value: Range<usize>) {
+        let (start, end) = (value.start, value.end);
+        self.easy_rule(kind, line, key, EasyValue { start, end, star: end, plain: true, line_end: end });
     }
 
     fn extension(&mut self, record: Record);
@@ -177,38 +184,58 @@ impl<L: LineSink> Reader<'_, L> {
         const { assert!(KEY + 1 + HALF < WINDOW) };
         let window = self.windows.at(at);
         let behind = KEY + usize::from(window[KEY] == b' ');
-        let length = chunk(window, behind).map_or(HALF, first_mark);
+        let marks = chunk(window, behind).map_or(0, marks);
+        let length = marks.trailing_zeros() as usize;
         // Most values hold no mark but the end of their line, and that is near.
         let (start, end) = (at + behind, at + behind + length);
         let next = match window.get(behind + length) {
             Some(b'\n') => end + 1,
             Some(b'\r') => end + 1 + usize::from(self.windows.text.get(end + 1) == Some(&b'\n')),
-            _ => return self.marked(kind, (at, start, end), number),
+            _ => return self.marked(kind, (at, start), marks, number),
         };
-        self.easy(kind, at, EasyValue { start, end, star: end, plain: true, line_end: end }, number);
+        match kind {
+            Kind::Rule(kind) => {
+                if self.opens_rules() {
+                    self.lines.literal_rule(kind, number, at, start..end);
+                }
+            }
+            _ => self.take(easy_record(
+                kind,
+                number,
+                at,
+                EasyValue { start, end, star: end, plain: true, line_end: end },
+            )),
+        }
         next
     }
 
-    /// The same for a value with a mark in it, or a long one; there is none before `mark`.
+    /// The same for a value with a mark in it, or a long one.
     #[inline(never)]
-    fn marked(&mut self, kind: Kind, (at, start, mark): (usize, usize, usize), number: u32) -> usize {
-        let Some(value) = EasyValue::read(&self.windows, at, start, mark) else { return self.slow_line(at, number) };
+    fn marked(&mut self, kind: Kind, (at, start): (usize, usize), marks: u32, number: u32) -> usize {
+        let Some(value) = EasyValue::read(&self.windows, at, start, marks) else { return self.slow_line(at, number) };
         self.easy(kind, at, value, number);
         start_of_next(self.windows.text, value.line_end)
     }
 
     #[inline(always)]
     fn easy(&mut self, kind: Kind, at: usize, value: EasyValue, number: u32) {
-        if let Kind::Rule(kind) = kind {
-            if !self.closed {
-                self.close();
+        match kind {
+            Kind::Rule(kind) => {
+                if self.opens_rules() {
+                    self.lines.easy_rule(kind, number, at, value);
+                }
             }
-            if !self.foreign {
-                self.lines.easy_rule(kind, number, at, value);
-            }
-        } else {
-            self.take(easy_record(kind, number, at, value));
+            _ => self.take(easy_record(kind, number, at, value)),
         }
+    }
+
+    /// Closes the list of user-agent lines before a rule; says whether that is of interest.
+    #[inline(always)]
+    fn opens_rules(&mut self) -> bool {
+        if !self.closed {
+            self.close();
+        }
+        !self.foreign
     }
 
     /// A line that starts with none of the usual keys.
@@ -219,7 +246,7 @@ impl<L: LineSink> Reader<'_, L> {
         match window.get(blanks..) {
             Some([b'\n' | b'\r', ..]) => start_of_next(self.windows.text, at + blanks),
             Some(line @ [first, _, ..]) if !is_space(*first) && !self.may_matter(line) => {
-                start_of_next(self.windows.text, self.windows.end_of_line(at))
+                start_of_next(self.windows.text, end_of_line(self.windows.text, at + blanks))
             }
             _ => self.slow_line(at, number),
         }
@@ -246,7 +273,7 @@ impl<L: LineSink> Reader<'_, L> {
     }
 
     /// Whether a line may be of interest, by what every key starts with.
-    #[inline]
+    #[inline(always)]
     fn may_matter(&self, line: &[u8]) -> bool {
         let [first, second, ..] = line else { return false };
         match [first | 0x20, second | 0x20] {
@@ -274,10 +301,7 @@ impl<L: LineSink> Reader<'_, L> {
     fn take(&mut self, record: Record) {
         match record.kind {
             Kind::Rule(kind) => {
-                if !self.closed {
-                    self.close();
-                }
-                if !self.foreign {
+                if self.opens_rules() {
                     self.lines.rule(kind, record);
                 }
             }
@@ -349,6 +373,21 @@ mod tests {
                     for text in [line.clone(), format!("x\r\n{line}\r\nallow:/{}", "y".repeat(WINDOW))] {
                         assert!(quickly(text.as_bytes()) == slowly(text.as_bytes()), "{text:?}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_short_value() {
+        let marks = ["", "a", "*", " ", "#", "%", "\t", "\r", "\n", "$", "\0", "é", "\u{b}"];
+        let values =
+            marks.into_iter().flat_map(|a| marks.into_iter().flat_map(move |b| marks.map(move |c| [a, b, c].concat())));
+        for value in values {
+            for start in ["Disallow:", "Disallow: ", "allow: /", "user-agent:", " ", "\t x", ""] {
+                for end in ["", "a #a", "\nallow:/", &"y".repeat(WINDOW)] {
+                    let text = format!("{start}{value}{end}");
+                    assert!(quickly(text.as_bytes()) == slowly(text.as_bytes()), "{text:?}");
                 }
             }
         }

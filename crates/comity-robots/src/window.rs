@@ -2,7 +2,7 @@
 
 use crate::bytes::chunk;
 use crate::lines::{MAX_LINE_BYTES, end_of_line};
-use crate::scan::{WINDOW, Window, first_line_end, first_mark};
+use crate::scan::{self, HALF, WINDOW, Window};
 
 /// A text that can be read a window at a time from any place: behind its end stand line ends.
 pub(crate) struct Windows<'a> {
@@ -30,21 +30,12 @@ impl<'a> Windows<'a> {
         chunk(self.text, at).unwrap_or_else(|| self.last_at(at))
     }
 
-    /// Where the line ends that a place is in.
-    #[inline(always)]
-    pub(crate) fn end_of_line(&self, at: usize) -> usize {
-        match first_line_end(self.at(at)) {
-            WINDOW => end_of_line(self.text, at + WINDOW),
-            length => at + length,
-        }
-    }
-
-    /// The same, if nothing but blanks, and maybe a comment, stands before it.
+    /// Where the line ends that a place is in, if nothing but blanks, and maybe a comment, stands before it.
     fn end_behind_blanks(&self, mut at: usize) -> Option<usize> {
         loop {
             match self.text.get(at) {
                 Some(b' ' | b'\t') => at += 1,
-                Some(b'#') => return Some(self.end_of_line(at)),
+                Some(b'#') => return Some(end_of_line(self.text, at)),
                 None | Some(b'\n' | b'\r') => return Some(at),
                 Some(_) => return None,
             }
@@ -71,34 +62,36 @@ pub(crate) struct EasyValue {
 }
 
 impl EasyValue {
-    /// Reads the value from `start` on in the line that starts at `line`; before `at` nothing ends, cuts or alters it. `None` for a
-    /// value that is not easy: blanks in it or twice before it, control characters, bytes from 0x80 on, an overlong line.
-    #[inline(never)]
-    pub(crate) fn read(windows: &Windows<'_>, line: usize, start: usize, mut at: usize) -> Option<Self> {
-        let (mut star, mut plain) = (None, true);
+    /// Reads the value from `start` on in the line that starts at `line`; `marks` are those of the half window from there on. `None`
+    /// for a value that is not easy: blanks in it or twice before it, control characters, bytes from 0x80 on, an overlong line.
+    #[inline(always)]
+    pub(crate) fn read(windows: &Windows<'_>, line: usize, start: usize, mut marks: u32) -> Option<Self> {
+        let (mut star, mut plain, mut half) = (None, true, start);
         loop {
-            let half = windows.at(at).first_chunk()?;
-            let length = first_mark(half);
-            at += length;
-            let Some(byte) = half.get(length) else { continue };
-            let line_end = match byte {
-                b'\n' | b'\r' => at,
-                b'#' => windows.end_of_line(at),
-                b' ' | b'\t' if at > start => windows.end_behind_blanks(at)?,
-                b'*' => {
-                    star = star.or(Some(at));
-                    at += 1;
-                    continue;
-                }
-                0..=b' ' | 0x80.. => return None,
-                _ => {
-                    plain &= *byte != b'%';
-                    at += 1;
-                    continue;
-                }
-            };
-            let whole = line_end - line <= MAX_LINE_BYTES;
-            return whole.then_some(Self { start, end: at, star: star.unwrap_or(at), plain, line_end });
+            while marks != 0 {
+                let at = half + marks.trailing_zeros() as usize;
+                let byte = *windows.text.get(at).unwrap_or(&b'\n');
+                let line_end = match byte {
+                    b'*' => {
+                        star = star.or(Some(at));
+                        marks &= marks - 1;
+                        continue;
+                    }
+                    b'\n' | b'\r' => at,
+                    b'#' => end_of_line(windows.text, at),
+                    b' ' | b'\t' if at > start => windows.end_behind_blanks(at)?,
+                    0..=b' ' | 0x80.. => return None,
+                    _ => {
+                        plain &= byte != b'%';
+                        marks &= marks - 1;
+                        continue;
+                    }
+                };
+                let whole = line_end - line <= MAX_LINE_BYTES;
+                return whole.then_some(Self { start, end: at, star: star.unwrap_or(at), plain, line_end });
+            }
+            half += HALF;
+            marks = windows.at(half).first_chunk().map_or(0, scan::marks);
         }
     }
 }
