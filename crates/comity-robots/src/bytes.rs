@@ -67,14 +67,21 @@ pub(crate) const fn equals(word: u64, byte: u8) -> u64 {
     zeros(word ^ (ONES * byte as u64))
 }
 
+/// The top bit of every byte that is not `byte`, and of no other.
+pub(crate) const fn differs(word: u64, byte: u8) -> u64 {
+    let difference = word ^ (ONES * byte as u64);
+    (((difference & !(ONES << 7)) + !(ONES << 7)) | difference) & (ONES << 7)
+}
+
 /// The top bit of every byte from 0x80 on.
 pub(crate) const fn non_ascii(word: u64) -> u64 {
     word & (ONES << 7)
 }
 
-/// The top bit of every byte below `+`: white space, line ends, NUL and a third of the marks; maybe of more above the lowest.
-pub(crate) const fn below_plus(word: u64) -> u64 {
-    word.wrapping_sub(ONES * b'+' as u64) & !word & (ONES << 7)
+/// The top bit of every byte below `+` or from 0x80 on, and of no other.
+pub(crate) const fn special(word: u64) -> u64 {
+    let from_plus = (word & !(ONES << 7)) + ONES * (0x80 - b'+' as u64);
+    (!from_plus | word) & (ONES << 7)
 }
 
 /// Whether `test` finds a mark in the bytes; for texts that are too short for a search to pay. `test` must not mark spaces,

@@ -8,7 +8,6 @@ use core::ops::Range;
 
 use crate::bytes::{find, is_token_byte};
 use crate::draft::{Drafts, Written};
-use crate::lines::EasyValue;
 use crate::normal::rule_form;
 use crate::pacing::Pace;
 use crate::read::{LineSink, Records, read};
@@ -18,6 +17,7 @@ use crate::signal::{MAX_SIGNALS, Signal};
 use crate::table::Table;
 use crate::token::{Named, names};
 use crate::verdict::{RuleKind, RuleVia};
+use crate::window::EasyValue;
 use crate::{Dialect, RuleSet};
 
 /// Tokens of merged groups that a rule set keeps at most.
@@ -27,7 +27,7 @@ pub const MAX_GROUP_TOKENS: usize = 256;
 pub const MAX_NOTES: usize = 100;
 
 /// Bytes that a line of a rule has, roughly.
-const RULE_BYTES: usize = 32;
+const RULE_BYTES: usize = 24;
 
 /// Whose groups are wanted.
 #[derive(Clone, Copy)]
@@ -95,7 +95,7 @@ pub(crate) fn read_and_compile(text: &[u8], tokens: &[&str], dialect: Dialect) -
     let mut chooser = Chooser {
         tokens,
         best: NOBODY,
-        head: Vec::new(),
+        head: Head::default(),
         rank: NOBODY,
         part: Part::Prelude,
         file_signals: FileSignals::default(),
@@ -117,12 +117,47 @@ struct Chooser<'a, 't> {
     /// The rank of the groups that are collected: the place of their token, or, behind all, that of `*`.
     best: usize,
     /// The lines of the open group before its first rule.
-    head: Vec<Record>,
+    head: Head,
     /// The best of what they name.
     rank: usize,
     part: Part,
     file_signals: FileSignals,
     collector: Collector<'a>,
+}
+
+/// A few records, nearly always; so they are kept without an allocation.
+#[derive(Default)]
+struct Head {
+    few: [Record; Head::FEW],
+    /// All of them, when there are more.
+    many: Vec<Record>,
+    count: usize,
+}
+
+impl Head {
+    const FEW: usize = 4;
+
+    fn clear(&mut self) {
+        self.count = 0;
+        self.many.clear();
+    }
+
+    fn push(&mut self, record: Record) {
+        match self.few.get_mut(self.count) {
+            Some(place) => *place = record,
+            None => {
+                if self.many.is_empty() {
+                    self.many.extend_from_slice(&self.few);
+                }
+                self.many.push(record);
+            }
+        }
+        self.count += 1;
+    }
+
+    fn records(&self) -> &[Record] {
+        self.few.get(..self.count).unwrap_or(&self.many)
+    }
 }
 
 /// Where in a file a line stands.
@@ -167,7 +202,7 @@ impl LineSink for Chooser<'_, '_> {
             self.collector.forget();
         }
         let wanted = self.tokens.get(self.rank).map_or(Wanted::Global, |token| Wanted::Token(token.as_bytes()));
-        self.collector.head(&self.head, wanted);
+        self.collector.head(self.head.records(), wanted);
         true
     }
 
@@ -181,6 +216,13 @@ impl LineSink for Chooser<'_, '_> {
     fn easy_rule(&mut self, kind: RuleKind, line: u32, _: usize, value: EasyValue) {
         if self.part == Part::Rules {
             self.collector.rule_at(kind, line, value.start..value.end, value.plain.then_some(value.star));
+        }
+    }
+
+    #[inline(always)]
+    fn literal_rule(&mut self, kind: RuleKind, line: u32, _: usize, value: Range<usize>) {
+        if self.part == Part::Rules {
+            self.collector.literal_rule(kind, line, value);
         }
     }
 
@@ -303,8 +345,20 @@ impl<'a> Collector<'a> {
         self.rule_at(kind, record.line, value, star);
     }
 
+    /// Takes a rule by its place that is a literal and nothing else, or empty.
+    #[inline(always)]
+    fn literal_rule(&mut self, kind: RuleKind, line: u32, value: Range<usize>) {
+        if self.text.get(value.start) != Some(&b'/') || value.is_empty() || !self.state.usage || kind == RuleKind::Allow
+        {
+            let star = value.end;
+            return self.rule_at(kind, line, value, Some(star));
+        }
+        self.state.usage_closed = true;
+        self.rules.push_literal(value, (line, kind));
+    }
+
     /// Takes a rule by its place; `star` is where its first star stands, or its end, unless it has to be read.
-    #[inline]
+    #[inline(never)]
     fn rule_at(&mut self, kind: RuleKind, line: u32, value: Range<usize>, star: Option<usize>) {
         self.state.usage_closed = true;
         // A target starts with `/`: anything else, the empty pattern first, never has an effect.
@@ -401,13 +455,13 @@ impl<'a> Collector<'a> {
     fn finish(mut self, file_signals: FileSignals) -> RuleSet {
         let group_tokens = self.group_tokens.into_boxed_slice();
         let group_lines = self.group_lines.into_boxed_slice();
-        let table = Table::pack(&self.rules);
+        let table = Table::pack(&mut self.rules);
         let mut set =
             Compiled { dialect: self.dialect, selected: self.selected, group_tokens, group_lines, table, extras: None };
         let usage = (!self.not_in_usage.is_empty()).then(|| {
             // Lines ascend: so they were read.
             self.rules.retain(|line| self.not_in_usage.binary_search(&line).is_err());
-            set.with_table(Table::pack(&self.rules))
+            set.with_table(Table::pack(&mut self.rules))
         });
         let extras = Extras {
             pace: self.pace,

@@ -1,6 +1,7 @@
 //! Rules on their way into a table.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::ops::Range;
 
 use crate::bytes::find;
@@ -14,6 +15,10 @@ pub(crate) struct Drafts<'a> {
     text: &'a [u8],
     own: Vec<u8>,
     list: Vec<Draft>,
+    /// For each rule, what it is sorted by.
+    items: Vec<Item>,
+    /// Room that the records of all rules take at most.
+    room: usize,
 }
 
 /// A rule.
@@ -71,7 +76,7 @@ impl Draft {
 
     /// Room that a record takes at most; the same for a rule that comes out of a table. Flags, line; sign and length of the
     /// literal of a star rule; length of what was written.
-    pub(crate) fn room(&self) -> usize {
+    fn room(&self) -> usize {
         let star = if self.flags & STAR == 0 { 0 } else { 4 };
         let raw = if self.flags & RAW == 0 { 0 } else { 3 };
         5 + star + raw + usize::from(self.length) + usize::from(self.raw_length)
@@ -80,12 +85,13 @@ impl Draft {
 
 impl<'a> Drafts<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
-        Self { text, own: Vec::new(), list: Vec::new() }
+        Self { text, own: Vec::new(), list: Vec::new(), items: Vec::new(), room: 0 }
     }
 
     /// So many rules will come, roughly.
     pub(crate) fn expect(&mut self, count: usize) {
         self.list.reserve(count);
+        self.items.reserve(count);
     }
 
     pub(crate) fn list(&self) -> &[Draft] {
@@ -96,9 +102,28 @@ impl<'a> Drafts<'a> {
         self.list.get(rule).unwrap_or(&Draft::NONE)
     }
 
-    /// All rules, to be sorted.
-    pub(crate) fn items(&self) -> Vec<Item> {
-        self.list.iter().enumerate().map(|(at, draft)| Item::of(self.text_of(draft), draft, at)).collect()
+    /// Room that the records of rules take at most, which these are of, in order.
+    pub(crate) fn room(&self, order: &[Item]) -> usize {
+        if order.len() == self.list.len() {
+            return self.room;
+        }
+        // Some were repeated.
+        order.iter().map(|item| self.get(item.rule()).room()).sum()
+    }
+
+    /// Takes what all rules are sorted by.
+    pub(crate) fn take_items(&mut self) -> Vec<Item> {
+        core::mem::take(&mut self.items)
+    }
+
+    /// Adds a rule whose pattern stands in the text, as it is compared, and is a literal and nothing else.
+    #[inline]
+    pub(crate) fn push_literal(&mut self, pattern: Range<usize>, (line, kind): (u32, RuleKind)) {
+        // A line has fewer bytes than 16 bits can count, a text fewer than 32.
+        let (at, length) = (pattern.start as u32, (pattern.end - pattern.start) as u16);
+        let flags = flags(kind, RuleVia::Pattern, false, false);
+        let draft = Draft { at, line, length, literal: length, raw_length: 0, flags };
+        self.add(draft, Item::of_literal(self.text, &draft, self.list.len()));
     }
 
     /// Adds a rule whose pattern stands in the text, as it is compared; `star` is the place of its first star, or its end.
@@ -108,14 +133,22 @@ impl<'a> Drafts<'a> {
         let has_star = star < pattern.end;
         let literal = star.min(pattern.end - usize::from(anchored)) - pattern.start;
         // A line has fewer bytes than 16 bits can count, a text fewer than 32.
-        self.list.push(Draft {
+        let draft = Draft {
             at: pattern.start as u32,
             line,
             length: (pattern.end - pattern.start) as u16,
             literal: literal as u16,
             raw_length: 0,
             flags: flags(kind, RuleVia::Pattern, anchored, has_star),
-        });
+        };
+        self.add(draft, Item::of(self.text, &draft, self.list.len()));
+    }
+
+    #[inline(always)]
+    fn add(&mut self, draft: Draft, item: Item) {
+        self.room += draft.room();
+        self.items.push(item);
+        self.list.push(draft);
     }
 
     /// Adds a rule whose pattern, given in parts, is in no text yet. `None`, and nothing is added, when it is longer than a line
@@ -126,7 +159,7 @@ impl<'a> Drafts<'a> {
         let draft = self.draft(at, written);
         if let Some(draft) = draft {
             self.own.extend_from_slice(written.raw.unwrap_or_default());
-            self.list.push(draft);
+            self.add(draft, Item::of(&self.own, &draft, self.list.len()));
         } else {
             self.own.truncate(at);
         }
@@ -154,6 +187,9 @@ impl<'a> Drafts<'a> {
     /// Keeps the rules of some lines, to be sorted anew.
     pub(crate) fn retain(&mut self, keep: impl Fn(u32) -> bool) {
         self.list.retain(|draft| keep(draft.line));
+        let items = self.list.iter().enumerate().map(|(at, draft)| Item::of(self.text_of(draft), draft, at)).collect();
+        self.items = items;
+        self.room = self.list.iter().map(Draft::room).sum();
     }
 
     /// The text that holds the pattern of a rule.
@@ -170,6 +206,13 @@ impl<'a> Drafts<'a> {
     /// A pattern as it is compared.
     pub(crate) fn pattern(&self, draft: &Draft) -> &[u8] {
         self.text_of(draft).get(draft.place()..draft.place() + draft.len()).unwrap_or_default()
+    }
+
+    /// The order of two rules, as a table has them; equal when one repeats the other.
+    pub(crate) fn compare(&self, a: &Draft, b: &Draft) -> Ordering {
+        let longer_first = self.literal(a).cmp(self.literal(b)).then(b.length.cmp(&a.length));
+        let patterns = longer_first.then_with(|| self.pattern(a).cmp(self.pattern(b)));
+        patterns.then((b.flags & ALLOW).cmp(&(a.flags & ALLOW)))
     }
 
     /// A pattern as written, when that differs; else nothing.

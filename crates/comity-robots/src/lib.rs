@@ -24,6 +24,7 @@ mod read;
 mod record;
 mod robots;
 mod ruleset;
+mod scan;
 mod search;
 mod sieve;
 mod signal;
@@ -34,6 +35,7 @@ mod token;
 mod varint;
 mod verdict;
 mod view;
+mod window;
 
 pub use chain::Chain;
 pub use check::{Check, check};

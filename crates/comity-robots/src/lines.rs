@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::bytes::{any, below_plus, chunk, equals, is_blank, non_ascii, split_while, trim, trim_start};
+use crate::bytes::{any, equals, is_blank, split_while, trim, trim_start};
 
 /// Bytes of a line that are kept: 2,083 × 8 − 1 (Google's parser; the browser limit of a URL, eightfold). The rest of an
 /// overlong line is dropped, the kept part is used.
@@ -65,82 +65,6 @@ pub(crate) fn end_of_line(text: &[u8], from: usize) -> usize {
 pub(crate) fn start_of_next(text: &[u8], end: usize) -> usize {
     let is_pair = text.get(end) == Some(&b'\r') && text.get(end + 1) == Some(&b'\n');
     end + 1 + usize::from(is_pair)
-}
-
-/// The value of most lines: from a place on up to the end of the line, with nothing in it that has to be cut or trimmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EasyValue {
-    pub(crate) start: usize,
-    /// The end of the line.
-    pub(crate) end: usize,
-    /// The place of the first star in the text, or the end.
-    pub(crate) star: usize,
-    /// Whether no dialect compares it in another form: it holds no `%`.
-    pub(crate) plain: bool,
-}
-
-/// Bytes behind a `:` in which most values end: a space, and four words.
-pub(crate) const EASY: usize = 1 + 32;
-
-impl EasyValue {
-    /// Reads the value behind a `:`, from the bytes that follow it in the text; behind the end of the text stand line ends. `None`
-    /// for a value that is not easy; nothing is said about it.
-    #[inline(always)]
-    pub(crate) fn read(text: &[u8], colon: usize, behind: &[u8; EASY]) -> Option<Self> {
-        let start = colon + usize::from(behind[0] == b' ');
-        let window: &[u8; EASY - 1] = if start == colon { behind.first_chunk()? } else { behind.last_chunk()? };
-        let length = first_mark(window);
-        if matches!(window.get(length), Some(b'\n' | b'\r')) {
-            let end = start + length;
-            return Some(Self { start, end, star: end, plain: true });
-        }
-        Self::read_on(text, start, start + length)
-    }
-
-    /// Reads on, with nothing before `at` that ends, cuts or alters the value, sixteen bytes at a time. `None` for a value that is not easy; nothing is said about it, nor
-    /// about one in the last bytes of a text.
-    #[inline(never)]
-    fn read_on(text: &[u8], start: usize, mut at: usize) -> Option<Self> {
-        let (mut star, mut plain) = (None, true);
-        loop {
-            let both = u128::from_le_bytes(*chunk(text, at)?);
-            let (word, next) = (both as u64, (both >> 64) as u64);
-            let (marks, more) = (below_plus(word) | non_ascii(word), below_plus(next) | non_ascii(next));
-            if marks | more == 0 {
-                at += 16;
-                continue;
-            }
-            let (marks, skipped) = if marks == 0 { (more, 8) } else { (marks, 0) };
-            at += skipped + marks.trailing_zeros() as usize / 8;
-            let byte = *text.get(at)?;
-            if byte == b'\n' || byte == b'\r' {
-                break;
-            }
-            if byte == b'*' {
-                star = star.or(Some(at));
-            } else if byte == b'%' {
-                plain = false;
-            } else if byte <= b' ' || byte == b'#' || !byte.is_ascii() {
-                return None;
-            }
-            at += 1;
-        }
-        Some(Self { start, end: at, star: star.unwrap_or(at), plain })
-    }
-}
-
-/// The place of the first byte that ends, cuts or alters a value, or may do so; the length, if there is none.
-#[inline(always)]
-fn first_mark(window: &[u8; EASY - 1]) -> usize {
-    let mut place = window.len();
-    for (at, word) in window.as_chunks::<8>().0.iter().enumerate().rev() {
-        let word = u64::from_le_bytes(*word);
-        let marks = below_plus(word) | non_ascii(word);
-        if marks != 0 {
-            place = 8 * at + marks.trailing_zeros() as usize / 8;
-        }
-    }
-    place
 }
 
 /// A line, or the rest of one, without a comment and what follows a NUL byte (Google's parser).

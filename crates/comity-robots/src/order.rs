@@ -1,14 +1,16 @@
 //! The order of rules in a table: by literal; those of one literal the longest pattern first, then by pattern, the allow rule
 //! first.
 //!
-//! That is the order of texts: the literal, NUL, a number that falls with the length, the rest of the pattern. All of it is ASCII. Sorting
-//! compares numbers only, each of which stands for fifteen characters of such a text, behind the slash that all literals but the
-//! empty one start with. Rules that are alike in those, which few are, are sorted among themselves by the next fifteen, so a long
-//! start that many share is read once for each, however many they are.
+//! That is the order of texts: the literal, NUL, a number that falls with the length, the rest of the pattern. All but the number is ASCII.
+//! Sorting compares numbers only, each of which stands for fourteen bytes of such a text, behind the slash that all literals but the
+//! empty one start with. Rules that are alike in those, which few are, are compared as a whole; where many are alike, they are sorted
+//! among themselves by the next fourteen, so a long start that many share is read once for each, however many they are.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::ops::Range;
 
+use crate::MAX_BYTES;
 use crate::bytes::{chunk, word};
 use crate::draft::{Draft, Drafts};
 use crate::table::ALLOW;
@@ -18,30 +20,45 @@ use crate::table::ALLOW;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Item(u128);
 
-/// Bits of a place: there are fewer rules than a file, or what is stored of one, has bytes.
-const PLACE: u32 = 22;
+/// Bits of a place.
+const PLACE: u32 = 16;
 
-/// Bits of a character.
-const CHARACTER: u32 = 7;
+/// Rules that can be sorted: no file makes so many.
+pub(crate) const MAX_RULES: usize = 1 << PLACE;
 
-/// Characters of a key. One bit more stands above them: whether there is a slash before.
-const KEY: usize = ((u128::BITS - PLACE - 1) / CHARACTER) as usize;
+// The shortest line of a rule that counts: `allow:/` and its end. One that makes two rules is longer than two.
+const _: () = assert!(MAX_BYTES / 8 < MAX_RULES);
 
-/// How many characters of two literals can be compared by their items: those of a key, and the slash.
+/// Bytes of a key. The top bit of the first one, which no byte of a text has, tells whether there is a slash before.
+const KEY: usize = ((u128::BITS - PLACE) / 8) as usize;
+
+/// How many bytes of two literals can be compared by their items: those of a key, and the slash.
 pub(crate) const COMPARED: usize = KEY + 1;
+
+/// Rules alike in their keys that are compared as a whole, at most.
+const FEW: usize = 16;
 
 impl Item {
     /// In place of an item that repeats another.
     const REPEATED: Self = Self(u128::MAX);
 
     /// A rule before it is sorted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(text: &[u8], rule: &Draft, place: usize) -> Self {
-        Self::new(first_key(text, rule), place)
+        Self::new(key(text, rule, 0), place)
     }
 
+    /// The same for a rule that is a literal and nothing else.
+    #[inline(always)]
+    pub(crate) fn of_literal(text: &[u8], rule: &Draft, place: usize) -> Self {
+        let left = rule.literal().saturating_sub(1).min(KEY);
+        let end = END_ALONE.get(left).copied().unwrap_or_default();
+        Self::new(first_bytes(text, rule.place() + 1, left) | end, place)
+    }
+
+    #[inline(always)]
     const fn new(key: u128, rule: usize) -> Self {
-        Self(key << PLACE | rule as u128)
+        Self(key | rule as u128)
     }
 
     const fn key(self) -> u128 {
@@ -50,29 +67,28 @@ impl Item {
 
     /// The place of the rule in its list.
     pub(crate) const fn rule(self) -> usize {
-        (self.0 as u32 & ((1 << PLACE) - 1)) as usize
+        self.0 as usize & (MAX_RULES - 1)
     }
 
-    /// How many characters two literals start with alike, as far as their items can tell: at most [`COMPARED`]. What is
-    /// behind a shorter literal may be alike, too.
+    /// How many bytes two literals start with alike, as far as their items can tell: at most [`COMPARED`]. What is behind a
+    /// shorter literal may be alike, too.
     pub(crate) const fn alike(self, other: Self) -> usize {
-        ((self.0 ^ other.0).leading_zeros() + CHARACTER - 1).div_euclid(CHARACTER) as usize
+        ((self.0 ^ other.0).leading_zeros() as usize).div_ceil(8)
     }
 
     const fn with_rule(self, rule: usize) -> Self {
-        Self::new(self.key(), rule)
+        Self::new(self.key() << PLACE, rule)
     }
 }
 
 /// Sorts rules. Of equal ones only that of the earliest line is left. Cost: linear in the texts, but for the sorting of numbers.
-pub(crate) fn sort(drafts: &Drafts<'_>) -> Vec<Item> {
-    let mut items = drafts.items();
+pub(crate) fn sort(drafts: &Drafts<'_>, mut items: Vec<Item>) -> Vec<Item> {
     items.sort_unstable();
     let mut order = Order { drafts, list: Vec::new(), deeper: Vec::new(), repeats: false };
-    for run in items.chunk_by_mut(|a, b| a.key() == b.key()) {
-        if run.len() > 1 {
-            order.settle(run);
-        }
+    let mut rest = items.as_mut_slice();
+    while let [first, second, ..] = rest {
+        let length = if first.key() == second.key() { order.settle_first(rest) } else { 1 };
+        rest = rest.get_mut(length..).unwrap_or_default();
     }
     if order.repeats {
         items.retain(|item| *item != Item::REPEATED);
@@ -97,6 +113,34 @@ struct Run {
 }
 
 impl Order<'_, '_> {
+    /// Puts the first items in order, as many as have one key; returns how many these are.
+    #[inline(never)]
+    fn settle_first(&mut self, items: &mut [Item]) -> usize {
+        let run = items.chunk_by_mut(|a, b| a.key() == b.key()).next().unwrap_or_default();
+        if run.len() <= FEW {
+            self.settle_few(run)
+        } else {
+            self.settle(run)
+        }
+        run.len()
+    }
+
+    /// Puts a few items of one key in order.
+    fn settle_few(&mut self, items: &mut [Item]) {
+        let drafts = self.drafts;
+        let rule = |item: &Item| drafts.get(item.rule());
+        items.sort_unstable_by(|a, b| drafts.compare(rule(a), rule(b)).then(a.cmp(b)));
+        let mut before: Option<&Draft> = None;
+        for item in items {
+            let rule = rule(item);
+            if before.is_some_and(|before| drafts.compare(before, rule) == Ordering::Equal) {
+                *item = Item::REPEATED;
+                self.repeats = true;
+            }
+            before = Some(rule);
+        }
+    }
+
     /// Puts items of one key in order. Each keeps the key.
     fn settle(&mut self, items: &mut [Item]) {
         let mut list = core::mem::take(&mut self.list);
@@ -138,7 +182,7 @@ impl Order<'_, '_> {
     fn drop_repeated(&mut self, items: &mut [Item]) {
         for item in &mut *items {
             let is_disallow = self.drafts.get(item.rule()).flags() & ALLOW == 0;
-            *item = Item::new(u128::from(is_disallow), item.rule());
+            *item = Item::new(u128::from(is_disallow) << PLACE, item.rule());
         }
         items.sort_unstable();
         for kind in items.chunk_by_mut(|a, b| a.key() == b.key()) {
@@ -150,72 +194,58 @@ impl Order<'_, '_> {
     }
 }
 
-/// Characters of the text that a rule is sorted by, at most: its pattern, and four behind the literal.
+/// Bytes of the text that a rule is sorted by, at most: its pattern, and three behind the literal.
 fn text_length(rule: &Draft) -> usize {
-    rule.len() + 4
+    rule.len() + BETWEEN
 }
 
-/// The first characters of that text, as a number that sorts like them; zeros behind its end.
+/// Bytes between the literal and the rest: NUL, and the number.
+const BETWEEN: usize = 3;
+
+/// The first bytes of that text, from a place behind the slash on, as a number that sorts like them, above the bits of a place; zeros
+/// behind its end.
 #[inline(always)]
-fn first_key(text: &[u8], rule: &Draft) -> u128 {
-    if rule.literal == rule.length {
-        // Nothing is looked up behind it.
-        let left = rule.literal().saturating_sub(1).min(KEY);
-        let end = END_ALONE.get(left).copied().unwrap_or_default();
-        return in_order(first_bytes(text, rule.place() + 1, left)) | end;
-    }
-    key(text, rule, 0)
+fn key(text: &[u8], rule: &Draft, from: usize) -> u128 {
+    let slash = rule.literal().min(1);
+    let left = (rule.literal() - slash).saturating_sub(from).min(KEY);
+    let literal = first_bytes(text, rule.place() + slash + from, left);
+    let behind =
+        if left < KEY { behind_literal(text, rule, (slash + from).saturating_sub(rule.literal()), left) } else { 0 };
+    literal | behind | (SLASH * slash as u128)
 }
 
-/// What [`key`] has behind a literal alone of so many characters, and the slash before it.
+/// Whether there is a slash before a key.
+const SLASH: u128 = 1 << (u128::BITS - 1);
+
+/// The number that falls with the length, of a literal that nothing follows: no other rule of the literal is as short.
+const ALONE: u16 = u16::MAX;
+
+/// What [`key`] has behind a literal alone of so many bytes, and the slash before it.
 const END_ALONE: [u128; KEY + 1] = {
     let mut ends = [SLASH; KEY + 1];
     let mut count = 0;
     while count < KEY {
-        ends[count] |= (ALONE as u128) << (KEY as u32 * CHARACTER - 28) >> (CHARACTER * count as u32);
+        ends[count] |= ((ALONE as u128) << (u128::BITS - 24) >> (8 * count)) & OF_KEY;
         count += 1;
     }
     ends
 };
 
-/// Three characters behind the NUL that ends a literal, when nothing follows it: no other rule of the literal is as short.
-const ALONE: u32 = (1 << (3 * CHARACTER)) - 1;
-
-/// Whether there is a slash before a key.
-const SLASH: u128 = 1 << (KEY as u32 * CHARACTER);
-
-/// Characters of that text from a place behind the slash on.
-#[inline(never)]
-fn key(text: &[u8], rule: &Draft, from: usize) -> u128 {
-    let slash = rule.literal().min(1);
-    let left = (rule.literal() - slash).saturating_sub(from).min(KEY);
-    let literal = first_bytes(text, rule.place() + slash + from, left);
-    let passed = (slash + from).saturating_sub(rule.literal());
-    let bytes = if left < KEY { literal | behind_literal(text, rule, passed, left) } else { literal };
-    in_order(bytes) | (SLASH * slash as u128)
-}
-
-/// The first [`KEY`] of sixteen characters, without the top bit that none of them has.
-#[inline(always)]
-fn in_order(bytes: u128) -> u128 {
-    u128::from(seven_bits((bytes >> 64) as u64)) << 49 | u128::from(seven_bits(bytes as u64) >> CHARACTER)
-}
+/// The bits of a key.
+const OF_KEY: u128 = u128::MAX << PLACE;
 
 /// What follows the literal, from its `passed` bytes on, moved behind the `left` bytes of the literal that are left.
 #[inline(always)]
 fn behind_literal(text: &[u8], rule: &Draft, passed: usize, left: usize) -> u128 {
-    let tail_at = rule.literal() + passed.saturating_sub(4);
-    let tail = match rule.len().saturating_sub(tail_at).min(KEY) {
-        0 => 0,
-        length => first_bytes(text, rule.place() + tail_at, length),
-    };
-    if passed >= 4 {
+    let tail_at = rule.literal() + passed.saturating_sub(BETWEEN);
+    let tail = first_bytes(text, rule.place() + tail_at, rule.len().saturating_sub(tail_at).min(KEY));
+    if passed >= BETWEEN {
         return tail;
     }
     // No literal holds NUL, so that sorts before all that go on.
-    let unlength = if rule.len() > rule.literal() { usize::from(u16::MAX) - rule.len() } else { ALONE as usize };
-    let unlength = unlength >> 14 << 16 | (unlength >> 7 & 0x7F) << 8 | unlength & 0x7F;
-    ((unlength as u128) << 96 << (8 * passed) | tail >> (8 * (4 - passed))) >> (8 * left)
+    let unlength = if rule.length > rule.literal { u16::MAX - rule.length } else { ALONE };
+    let between = u128::from(unlength) << (u128::BITS - 24) << (8 * passed);
+    ((between | tail >> (8 * (BETWEEN - passed))) >> (8 * left)) & OF_KEY
 }
 
 /// So many bytes from a place on, at most [`KEY`], as the top of a number.
@@ -225,12 +255,12 @@ fn first_bytes(text: &[u8], at: usize, count: usize) -> u128 {
     bytes & KEPT.get(count).copied().unwrap_or_default()
 }
 
-/// For each number of bytes, which bits of sixteen bytes are theirs; those of characters.
+/// For each number of bytes, which bits of sixteen bytes are theirs.
 const KEPT: [u128; KEY + 1] = {
     let mut kept = [0; KEY + 1];
     let mut count = 1;
     while count <= KEY {
-        kept[count] = u128::from_ne_bytes([0x7F; 16]) & u128::MAX << (128 - 8 * count);
+        kept[count] = u128::MAX << (128 - 8 * count);
         count += 1;
     }
     kept
@@ -240,13 +270,6 @@ const KEPT: [u128; KEY + 1] = {
 #[cold]
 fn last_bytes(text: &[u8], at: usize) -> u128 {
     u128::from(word(text, at).swap_bytes()) << 64 | u128::from(word(text, at + 8).swap_bytes())
-}
-
-#[inline(always)]
-const fn seven_bits(bytes: u64) -> u64 {
-    let twos = bytes & 0x007F_007F_007F_007F | (bytes & 0x7F00_7F00_7F00_7F00) >> 1;
-    let fours = twos & 0x0000_3FFF_0000_3FFF | (twos & 0x3FFF_0000_3FFF_0000) >> 2;
-    fours & 0x0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4
 }
 
 #[cfg(test)]
@@ -289,7 +312,7 @@ mod tests {
         let mut wanted = all;
         wanted.sort_by_key(|((pattern, kind), line)| place_of(pattern, *kind, *line));
         wanted.dedup_by_key(|(rule, _)| *rule);
-        let table = Table::pack(&drafts);
+        let table = Table::pack(&mut drafts);
         let unpacked = table.unpack().unwrap();
         let found =
             unpacked.list().iter().map(|draft| (unpacked.pattern(draft), draft.flags() & ALLOW != 0, draft.line));

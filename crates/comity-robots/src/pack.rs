@@ -10,14 +10,16 @@ use crate::table::{ANCHORED, Head, LINE_WIDTH, MAX_SHARED, PADDING, RAW, STAR, T
 
 impl Table {
     /// Sorts rules into a table and drops repeated ones; of those the first line stays.
-    pub(crate) fn pack(drafts: &Drafts<'_>) -> Self {
-        let order = order::sort(drafts);
+    pub(crate) fn pack(drafts: &mut Drafts<'_>) -> Self {
+        let items = drafts.take_items();
+        let drafts = &*drafts;
+        let order = order::sort(drafts, items);
         let count = order.len();
         let Some(first) = order.first() else { return Self::default() };
         // Known before a record is written, and from the rules alone, so that equal rules make equal tables.
-        let room = order.iter().map(|item| drafts.get(item.rule()).room()).sum::<usize>();
+        let room = drafts.room(&order);
         let wide = room > usize::from(u16::MAX);
-        let most = 2 * count + if wide { 4 } else { 2 } * (count + 1) + room + PADDING.max(WINDOW);
+        let most = 2 * count + if wide { 4 } else { 2 } * (count + 1) + room + PADDING.max(LONG_WINDOW);
         // Most tables are small: so they are allocated once, as large as they are.
         let bytes = if let Some(small) = [0; SMALL].get_mut(..most) {
             let length = write(drafts, &order, *first, wide, small);
@@ -113,7 +115,7 @@ impl Packer<'_> {
         let flags = rule.flags();
         if flags & (STAR | RAW) == 0
             && rest <= COPY
-            && let Some(window) = window(self.records, self.end)
+            && let Some(window) = window::<WINDOW>(self.records, self.end)
             && let Some(copied) = chunk::<COPY>(text, from)
         {
             let ([to, window @ ..], end) = (window, rest + 4);
@@ -125,6 +127,39 @@ impl Packer<'_> {
                 to.copy_from_slice(&rule.line.to_le_bytes());
             }
             self.end += 2 + rest + usize::from(width);
+            return head;
+        }
+        self.add_longer(rule, head, (from, rest), width)
+    }
+
+    /// The same for a star rule or a longer literal.
+    #[inline(never)]
+    fn add_longer(&mut self, rule: &Draft, mut head: Head, (from, rest): (usize, usize), width: u8) -> Head {
+        let (text, flags) = (self.drafts.text_of(rule), rule.flags());
+        let length = rule.len() - usize::from(flags & ANCHORED != 0) + rule.place() - from;
+        if flags & RAW == 0
+            && length <= LONG_COPY
+            && let Some(window) = window::<LONG_WINDOW>(self.records, self.end)
+            && let Some(copied) = chunk::<LONG_COPY>(text, from)
+        {
+            window[0] = flags | (width * LINE_WIDTH);
+            let mut at = 1;
+            if flags & STAR != 0 {
+                let sign = sieve::sign(copied.get(rest..length).unwrap_or_default());
+                if head.first == Head::BARE && sign >= PAIR && sign != Head::BARE {
+                    head.first = sign;
+                } else {
+                    // A length of one byte.
+                    (window[1], window[2], at) = (sign, rest as u8, 3);
+                }
+            }
+            if let Some(to) = window.get_mut(at..at + LONG_COPY) {
+                to.copy_from_slice(copied);
+            }
+            if let Some(to) = window.get_mut(at + length..at + length + 4) {
+                to.copy_from_slice(&rule.line.to_le_bytes());
+            }
+            self.end += at + length + 1 + usize::from(width);
             return head;
         }
         self.add_slowly(rule, head, (from, rest), width)
@@ -222,9 +257,9 @@ fn write_start<const WIDTH: usize>(start: &mut [u8; WIDTH], place: usize) {
     start.iter_mut().zip((place as u32).to_le_bytes()).for_each(|(to, byte)| *to = byte);
 }
 
-/// Room for a short record at a place.
+/// Room for a record at a place.
 #[inline(always)]
-fn window(records: &mut [u8], at: usize) -> Option<&mut [u8; WINDOW]> {
+fn window<const ROOM: usize>(records: &mut [u8], at: usize) -> Option<&mut [u8; ROOM]> {
     records.get_mut(at..)?.first_chunk_mut()
 }
 
@@ -233,3 +268,9 @@ const COPY: usize = 16;
 
 /// A flag, as many bytes as are copied at a time, and a line.
 const WINDOW: usize = 1 + COPY + 4;
+
+/// Bytes of a star rule that are copied at a time.
+const LONG_COPY: usize = 32;
+
+/// A flag, a sign, a length, as many bytes, and a line.
+const LONG_WINDOW: usize = 3 + LONG_COPY + 4;

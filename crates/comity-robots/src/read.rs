@@ -3,11 +3,13 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::bytes::{chunk, is_space, trim_start};
+use crate::bytes::{chunk, is_blank, is_space, trim_start};
 use crate::draft::place;
-use crate::lines::{EASY, EasyValue, MAX_LINE_BYTES, content, end_of_line, key_value, start_of_first, start_of_next};
+use crate::lines::{MAX_LINE_BYTES, content, end_of_line, key_value, start_of_first, start_of_next};
 use crate::record::{Kind, Record, classify};
+use crate::scan::{HALF, WINDOW, Window, first_but_blank, marks};
 use crate::verdict::RuleKind;
+use crate::window::{EasyValue, Windows};
 
 /// The recognised lines of a text, in order, and where its groups start.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +84,13 @@ pub(crate) trait LineSink {
         self.rule(kind, easy_record(Kind::Rule(kind), line, key, value));
     }
 
+    /// The same for a value without any mark.
+    #[inline(always)]
+    fn literal_rule(&mut self, kind: RuleKind, line: u32, key: usize, value: Range<usize>) {
+        let (start, end) = (value.start, value.end);
+        self.easy_rule(kind, line, key, EasyValue { start, end, star: end, plain: true, line_end: end });
+    }
+
     fn extension(&mut self, record: Record);
 
     fn sitemap(&mut self, record: Record);
@@ -133,24 +142,16 @@ impl LineSink for Records {
 /// Hands over the lines of a text. Of groups that are not of interest only the user-agent lines are looked for that end them; so
 /// they cost little.
 pub(crate) fn read(text: &[u8], lines: &mut impl LineSink) {
-    let mut reader = Reader { text, lines, closed: true, foreign: false };
+    let mut reader = Reader { windows: Windows::new(text), lines, closed: true, foreign: false };
     let (mut at, mut number) = (start_of_first(text), 0_u32);
     while at < text.len() {
         number = number.saturating_add(1);
-        let end = match chunk(text, at) {
-            Some(window) => reader.line(window, at, number),
-            None => reader.last_line(at, number),
-        };
-        at = start_of_next(text, end);
+        at = reader.line(at, number);
     }
 }
 
-/// Bytes from the start of a line on that are looked at together: the longest of the three keys that most lines have, its colon,
-/// and a value of usual length.
-const WINDOW: usize = 11 + EASY;
-
 struct Reader<'a, L> {
-    text: &'a [u8],
+    windows: Windows<'a>,
     lines: &'a mut L,
     /// Whether the list of user-agent lines is complete: the next one opens a group.
     closed: bool,
@@ -159,77 +160,120 @@ struct Reader<'a, L> {
 }
 
 impl<L: LineSink> Reader<'_, L> {
-    /// Reads the line that starts at a place and with a window; returns where it ends.
+    /// Reads the line that starts at a place; returns where the next one does.
     #[inline(always)]
-    fn line(&mut self, window: &[u8; WINDOW], at: usize, number: u32) -> usize {
-        let [first, ..] = *window;
+    fn line(&mut self, at: usize, number: u32) -> usize {
+        let window = self.windows.at(at);
         // The most frequent first.
-        let end = if !self.foreign && has(window, 0, *b"disallow") && window[8] == b':' {
-            self.spelled(Kind::Rule(RuleKind::Disallow), behind::<9>(window), at, number)
-        } else if first == b'\n' || first == b'\r' {
-            return at;
+        if !self.foreign && has(window, 0, *b"disallow") && window[8] == b':' {
+            self.spelled::<9>(Kind::Rule(RuleKind::Disallow), at, number)
+        } else if window[0] == b'\n' {
+            at + 1
         } else if has(window, 0, *b"user-age") && has(window, 3, *b"r-agent:") {
-            self.spelled(Kind::Agent, behind::<11>(window), at, number)
+            self.spelled::<11>(Kind::Agent, at, number)
         } else if !self.foreign && has(window, 0, *b"allo") && has(window, 2, *b"low:") {
-            self.spelled(Kind::Rule(RuleKind::Allow), behind::<6>(window), at, number)
-        } else if !is_space(first) && !self.may_matter(window) {
-            return end_of_line(self.text, at);
+            self.spelled::<6>(Kind::Rule(RuleKind::Allow), at, number)
         } else {
-            None
-        };
-        end.unwrap_or_else(|| self.other_line(at, number))
+            self.other_line(at, number)
+        }
     }
 
-    /// The same near the end of the text.
-    #[inline(never)]
-    fn last_line(&mut self, at: usize, number: u32) -> usize {
-        let mut window = [b'\n'; WINDOW];
-        window.iter_mut().zip(self.text.iter().skip(at)).for_each(|(to, byte)| *to = *byte);
-        self.line(&window, at, number)
-    }
-
-    /// Takes a line that has an easy value behind its key and a colon, as most lines have; returns where it ends.
+    /// Takes a line whose key, with its colon, has so many bytes; returns where the next one starts.
     #[inline(always)]
-    fn spelled(&mut self, kind: Kind, (key, behind): (usize, &[u8; EASY]), at: usize, number: u32) -> Option<usize> {
-        let value = EasyValue::read(self.text, at + key, behind)?;
-        let end = value.end;
-        if end - at > MAX_LINE_BYTES {
-            return None;
-        }
-        if let Kind::Rule(kind) = kind {
-            if !self.closed {
-                self.close();
+    fn spelled<const KEY: usize>(&mut self, kind: Kind, at: usize, number: u32) -> usize {
+        const { assert!(KEY + 1 + HALF < WINDOW) };
+        let window = self.windows.at(at);
+        let behind = KEY + usize::from(window[KEY] == b' ');
+        let marks = chunk(window, behind).map_or(0, marks);
+        let length = marks.trailing_zeros() as usize;
+        // Most values hold no mark but the end of their line, and that is near.
+        let (start, end) = (at + behind, at + behind + length);
+        let next = match window.get(behind + length) {
+            Some(b'\n') => end + 1,
+            Some(b'\r') => end + 1 + usize::from(self.windows.text.get(end + 1) == Some(&b'\n')),
+            _ => return self.marked(kind, (at, start), marks, number),
+        };
+        match kind {
+            Kind::Rule(kind) => {
+                if self.opens_rules() {
+                    self.lines.literal_rule(kind, number, at, start..end);
+                }
             }
-            if !self.foreign {
-                self.lines.easy_rule(kind, number, at, value);
-            }
-        } else {
-            self.take(easy_record(kind, number, at, value));
+            _ => self.take(easy_record(
+                kind,
+                number,
+                at,
+                EasyValue { start, end, star: end, plain: true, line_end: end },
+            )),
         }
-        Some(end)
+        next
+    }
+
+    /// The same for a value with a mark in it, or a long one.
+    #[inline(never)]
+    fn marked(&mut self, kind: Kind, (at, start): (usize, usize), marks: u32, number: u32) -> usize {
+        let Some(value) = EasyValue::read(&self.windows, at, start, marks) else { return self.slow_line(at, number) };
+        self.easy(kind, at, value, number);
+        start_of_next(self.windows.text, value.line_end)
+    }
+
+    #[inline(always)]
+    fn easy(&mut self, kind: Kind, at: usize, value: EasyValue, number: u32) {
+        match kind {
+            Kind::Rule(kind) => {
+                if self.opens_rules() {
+                    self.lines.easy_rule(kind, number, at, value);
+                }
+            }
+            _ => self.take(easy_record(kind, number, at, value)),
+        }
+    }
+
+    /// Closes the list of user-agent lines before a rule; says whether that is of interest.
+    #[inline(always)]
+    fn opens_rules(&mut self) -> bool {
+        if !self.closed {
+            self.close();
+        }
+        !self.foreign
+    }
+
+    /// A line that starts with none of the usual keys.
+    #[inline(never)]
+    fn other_line(&mut self, at: usize, number: u32) -> usize {
+        let window = self.windows.at(at);
+        let blanks = if is_blank(window[0]) { first_but_blank(window) } else { 0 };
+        match window.get(blanks..) {
+            Some([b'\n' | b'\r', ..]) => start_of_next(self.windows.text, at + blanks),
+            Some(line @ [first, _, ..]) if !is_space(*first) && !self.may_matter(line) => {
+                start_of_next(self.windows.text, end_of_line(self.windows.text, at + blanks))
+            }
+            _ => self.slow_line(at, number),
+        }
     }
 
     /// A line that needs a search for its key, or trimming.
     #[inline(never)]
-    fn other_line(&mut self, at: usize, number: u32) -> usize {
-        let end = end_of_line(self.text, at);
-        let line = trim_start(self.text.get(at..end.min(at + MAX_LINE_BYTES)).unwrap_or_default());
+    fn slow_line(&mut self, at: usize, number: u32) -> usize {
+        let text = self.windows.text;
+        let end = end_of_line(text, at);
+        let line = trim_start(text.get(at..end.min(at + MAX_LINE_BYTES)).unwrap_or_default());
         if self.may_matter(line)
             && let Some(parts) = key_value(content(line))
         {
             for kind in classify(parts.key).into_iter().flatten() {
                 // A line is at most 16,663 bytes long, a text 512,000.
-                let (key, value) = (place(self.text, parts.key), place(self.text, parts.value));
+                let (key, value) = (place(text, parts.key), place(text, parts.value));
                 let value_len = u16::try_from(parts.value.len()).unwrap_or(u16::MAX);
                 let value_behind = u16::try_from(value.saturating_sub(key)).unwrap_or(u16::MAX);
                 self.take(Record { value, line: number, value_len, value_behind, star: Record::UNREAD, kind });
             }
         }
-        end
+        start_of_next(text, end)
     }
 
     /// Whether a line may be of interest, by what every key starts with.
-    #[inline]
+    #[inline(always)]
     fn may_matter(&self, line: &[u8]) -> bool {
         let [first, second, ..] = line else { return false };
         match [first | 0x20, second | 0x20] {
@@ -257,10 +301,7 @@ impl<L: LineSink> Reader<'_, L> {
     fn take(&mut self, record: Record) {
         match record.kind {
             Kind::Rule(kind) => {
-                if !self.closed {
-                    self.close();
-                }
-                if !self.foreign {
+                if self.opens_rules() {
                     self.lines.rule(kind, record);
                 }
             }
@@ -280,7 +321,7 @@ impl<L: LineSink> Reader<'_, L> {
 
 /// Whether these bytes stand at a place, letters in any case; `wanted` has them in lower case.
 #[inline(always)]
-fn has<const N: usize>(window: &[u8; WINDOW], at: usize, wanted: [u8; N]) -> bool {
+fn has<const N: usize>(window: &Window, at: usize, wanted: [u8; N]) -> bool {
     let case = wanted.map(|byte| if byte.is_ascii_lowercase() { 0x20 } else { 0 });
     chunk::<N>(window, at).is_some_and(|bytes| number(*bytes) | number(case) == number(wanted))
 }
@@ -289,13 +330,6 @@ fn has<const N: usize>(window: &[u8; WINDOW], at: usize, wanted: [u8; N]) -> boo
 #[inline(always)]
 fn number<const N: usize>(bytes: [u8; N]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-/// How long a key is with its colon, and what is behind it.
-#[inline(always)]
-fn behind<const KEY: usize>(window: &[u8; WINDOW]) -> (usize, &[u8; EASY]) {
-    const { assert!(KEY + EASY <= WINDOW) };
-    (KEY, chunk(window, KEY).unwrap_or(&[0; EASY]))
 }
 
 #[cfg(test)]
@@ -339,6 +373,21 @@ mod tests {
                     for text in [line.clone(), format!("x\r\n{line}\r\nallow:/{}", "y".repeat(WINDOW))] {
                         assert!(quickly(text.as_bytes()) == slowly(text.as_bytes()), "{text:?}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_short_value() {
+        let marks = ["", "a", "*", " ", "#", "%", "\t", "\r", "\n", "$", "\0", "é", "\u{b}"];
+        let values =
+            marks.into_iter().flat_map(|a| marks.into_iter().flat_map(move |b| marks.map(move |c| [a, b, c].concat())));
+        for value in values {
+            for start in ["Disallow:", "Disallow: ", "allow: /", "user-agent:", " ", "\t x", ""] {
+                for end in ["", "a #a", "\nallow:/", &"y".repeat(WINDOW)] {
+                    let text = format!("{start}{value}{end}");
+                    assert!(quickly(text.as_bytes()) == slowly(text.as_bytes()), "{text:?}");
                 }
             }
         }

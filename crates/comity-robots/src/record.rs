@@ -96,8 +96,9 @@ impl ExtensionKind {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
+    #[default]
     Agent,
     Rule(RuleKind),
     Sitemap,
@@ -105,7 +106,7 @@ pub(crate) enum Kind {
 }
 
 /// Where a recognised line stands in the text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Record {
     pub(crate) value: u32,
     pub(crate) line: u32,

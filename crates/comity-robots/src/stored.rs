@@ -239,11 +239,11 @@ impl<'a> Input<'a> {
         // Every rule takes four bytes at least, which also bounds what is unpacked.
         let possible = (count as usize) <= MAX_RULES.min(bytes.len() / 4);
         let table = Table { count, wide, bytes: possible.then_some(bytes)?.into() };
-        let drafts = table.unpack()?;
+        let mut drafts = table.unpack()?;
         let usual =
             |pattern: &[u8]| matches!(pattern, [b'/' | b'*', ..]) && pattern.is_ascii() && !pattern.contains(&0);
         let usual = drafts.list().iter().all(|draft| usual(drafts.pattern(draft)));
-        (usual && Table::pack(&drafts) == table).then_some(())?;
+        (usual && Table::pack(&mut drafts) == table).then_some(())?;
         drop(drafts);
         Some(table)
     }
