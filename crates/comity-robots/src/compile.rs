@@ -15,7 +15,7 @@ use crate::record::{ExtensionKind, Kind, Record};
 use crate::ruleset::{Compiled, Extras, Note, Selected};
 use crate::signal::{MAX_SIGNALS, Signal};
 use crate::table::Table;
-use crate::token::{Named, names};
+use crate::token::{Named, is_global, names};
 use crate::verdict::{RuleKind, RuleVia};
 use crate::window::EasyValue;
 use crate::{Dialect, RuleSet};
@@ -40,7 +40,7 @@ impl Wanted<'_> {
     fn is_named_by(self, value: &[u8]) -> bool {
         match self {
             Self::Token(token) => names(value, token),
-            Self::Global => Named::read(value) == Named::Global,
+            Self::Global => is_global(value),
         }
     }
 }
@@ -182,7 +182,7 @@ impl LineSink for Chooser<'_, '_> {
     #[inline(never)]
     fn agent(&mut self, record: Record) {
         let value = record.value_in(self.collector.text);
-        let rank = if Named::read(value) == Named::Global {
+        let rank = if is_global(value) {
             self.tokens.len()
         } else {
             self.tokens.iter().position(|token| names(value, token.as_bytes())).unwrap_or(NOBODY)
@@ -400,9 +400,13 @@ impl<'a> Collector<'a> {
     /// parser).
     #[inline]
     fn directory(&mut self, line: u32, raw: &[u8], pattern: &[u8]) {
+        const NAME: &[u8] = b"index.htm";
+        if pattern.len() <= NAME.len() {
+            return;
+        }
         let Some(slash) = memchr::memrchr(b'/', pattern) else { return };
         let Some((directory, name)) = pattern.split_at_checked(slash + 1) else { return };
-        if name.starts_with(b"index.htm") {
+        if name.starts_with(NAME) {
             let kind = RuleKind::Allow;
             let written = Written { raw: Some(raw), line, kind, via: RuleVia::IndexHtml };
             let _ = self.rules.push_own(&[directory, b"$"], written);

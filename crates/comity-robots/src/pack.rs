@@ -1,5 +1,6 @@
 //! Rules to a table.
 
+use alloc::boxed::Box;
 use alloc::vec;
 
 use crate::bytes::chunk;
@@ -21,9 +22,10 @@ impl Table {
         let wide = room > usize::from(u16::MAX);
         let most = 2 * count + if wide { 4 } else { 2 } * (count + 1) + room + PADDING.max(LONG_WINDOW);
         // Most tables are small: so they are allocated once, as large as they are.
-        let bytes = if let Some(small) = [0; SMALL].get_mut(..most) {
-            let length = write(drafts, &order, *first, wide, small);
-            small.get(..length).unwrap_or_default().into()
+        let bytes = if most <= SMALL / 4 {
+            write_small(drafts, &order, *first, &mut [0; SMALL / 4])
+        } else if most <= SMALL {
+            write_small(drafts, &order, *first, &mut [0; SMALL])
         } else {
             let mut bytes = vec![0; most];
             let length = write(drafts, &order, *first, wide, &mut bytes);
@@ -37,6 +39,12 @@ impl Table {
 
 /// Bytes of a small table.
 const SMALL: usize = 1024;
+
+/// The bytes of a small table, written into room for them first.
+fn write_small(drafts: &Drafts<'_>, order: &[Item], first: Item, room: &mut [u8]) -> Box<[u8]> {
+    let length = write(drafts, order, first, false, room);
+    room.get(..length).unwrap_or_default().into()
+}
 
 /// Writes the bytes of a table into room for them; returns how many they are.
 fn write(drafts: &Drafts<'_>, order: &[Item], first: Item, wide: bool, bytes: &mut [u8]) -> usize {

@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::read::Records;
 use crate::record::{Kind, Record};
-use crate::token::{Named, names};
+use crate::token::{is_global, names};
 use crate::view::{Extension, Extensions, Group};
 use crate::{Dialect, RuleSet, compile};
 
@@ -78,7 +78,7 @@ impl Robots {
     /// Whether the file has a `*` group.
     #[must_use]
     pub fn has_global_group(&self) -> bool {
-        self.agent_values().any(|value| Named::read(value) == Named::Global)
+        self.agent_values().any(is_global)
     }
 
     /// Compiles the rules for an ordered list of tokens: those of the first token that any group names, of all its groups

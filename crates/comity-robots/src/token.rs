@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use crate::bytes::{is_token_byte, split_while};
+use crate::bytes::{is_space, is_token_byte, split_while};
 
 /// The name of a crawler as robots.txt knows it: one or more of `A-Z a-z _ -` (RFC 9309 §2.2.1).
 ///
@@ -157,11 +157,7 @@ pub(crate) enum Named<'a> {
 impl<'a> Named<'a> {
     /// Reads a trimmed user-agent value (RFC 9309 §2.2.1; Google's parser for `*` with text behind it).
     pub(crate) fn read(value: &'a [u8]) -> Self {
-        match value {
-            [b'*'] => Self::Global,
-            [b'*', next, ..] if crate::bytes::is_space(*next) => Self::Global,
-            _ => Self::Token(split_while(value, is_token_byte).0),
-        }
+        if is_global(value) { Self::Global } else { Self::Token(split_while(value, is_token_byte).0) }
     }
 
     /// The name as text; `*` for the global group, `None` when the value names nobody.
@@ -171,6 +167,15 @@ impl<'a> Named<'a> {
             // Token characters are ASCII, so this never fails.
             Self::Token(token) => core::str::from_utf8(token).ok().filter(|text| !text.is_empty()),
         }
+    }
+}
+
+/// Whether a user-agent value names everybody: `*`, alone or before white space.
+pub(crate) const fn is_global(value: &[u8]) -> bool {
+    match value {
+        [b'*'] => true,
+        [b'*', next, ..] => is_space(*next),
+        _ => false,
     }
 }
 
