@@ -79,6 +79,6 @@ pub use rel::Rel;
 #[cfg(feature = "select")]
 pub use select::{SelectError, Selected, select};
 pub use sitemap::{
-    Alternate, BrokenFile, EntryKind, LastMod, Media, MediaKind, Sitemap, SitemapEntry, SitemapFormat, SitemapLimits,
-    SitemapNotes, SitemapPriority, SitemapReader, SitemapStop,
+    Alternate, BrokenFile, ChangeFreq, EntryKind, LastMod, Media, MediaKind, Sitemap, SitemapEntry, SitemapFormat,
+    SitemapLimits, SitemapNotes, SitemapPriority, SitemapReader, SitemapStop,
 };

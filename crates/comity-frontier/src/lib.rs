@@ -60,7 +60,7 @@
 //! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
 //! | `store`, `memory`, `disk` | [`Store`], the key-value contract; [`MemoryStore`], [`DiskStore`] |
 //! | `seen` | the seen-set: fingerprints in memory |
-//! | `revisit` | [`Revisit`], [`Visited`], [`Hint`]: URLs that are visited anew |
+//! | `revisit` | [`Revisit`], [`Visited`], [`Hint`]: URLs that are visited anew; [`RevisitPolicy`]: when |
 //! | `key`, `queued`, `summary`, `rest`, `totals` | the stored forms, versioned |
 
 mod config;
@@ -90,7 +90,9 @@ pub use local::{Local, OtherRules};
 pub use memory::MemoryStore;
 pub use offer::{Offer, Offered};
 pub use queued::{QueuedUrl, RecordError};
-pub use revisit::{CaptureRef, Hint, LONGEST_VALIDATOR, Revisit, Visited};
+pub use revisit::{
+    CaptureRef, Finding, GONE_FOR_GOOD, Hint, Intervals, LONGEST_VALIDATOR, NextVisit, Revisit, RevisitPolicy, Visited,
+};
 pub use scheduler::{Candidate, Expired, Fill, LeasedUrl, Scheduler, Step, StoredUrl};
 pub use seen::SeenBits;
 pub use settlement::{Settled, Settlement, TurnNews};

@@ -68,6 +68,8 @@ impl Politeness {
     pub const LEAST_DELAY: Duration = Duration::from_millis(200);
     /// No configured gap below this holds on a public address.
     pub const LEAST_GAP: Duration = Duration::from_millis(50);
+    /// No page on a public address is visited anew within this of the last visit, whatever is configured or hinted (our choice).
+    pub const LEAST_REVISIT: Duration = Duration::from_secs(3600);
     /// The adaptive delay never exceeds this.
     pub const ADAPTIVE_CAP: Duration = Duration::from_secs(30);
     /// Jitter added to a binding floor or adaptive delay, in thousandths: 0 to this.
@@ -89,6 +91,14 @@ impl Politeness {
     #[must_use]
     pub fn floor_for(&self, addresses: &[IpAddr], floor: Floor) -> Duration {
         if floor == Floor::AsSet || self.all_own(addresses) { self.delay } else { self.delay.max(Self::LEAST_DELAY) }
+    }
+
+    /// The shortest time between two visits of a page that was found at this address; without one (behind a proxy) as for a
+    /// public one.
+    #[must_use]
+    pub fn revisit_floor_for(&self, address: Option<IpAddr>, floor: Floor) -> Duration {
+        let is_own = address.is_some_and(|address| self.is_own(address));
+        if floor == Floor::AsSet || is_own { Duration::ZERO } else { Self::LEAST_REVISIT }
     }
 
     /// The gap that holds on one address for an origin with this floor.
@@ -162,6 +172,11 @@ mod tests {
         assert_eq!(own.gap_for(loopback, Floor::Least), Duration::ZERO);
         assert_eq!(own.floor_for(&[public], Floor::AsSet), Duration::ZERO, "a rate override");
         assert_eq!(own.gap_for(public, Floor::AsSet), Duration::ZERO, "a rate override");
+        let revisit = |address, floor| own.revisit_floor_for(address, floor);
+        assert_eq!(revisit(Some(loopback), Floor::Least), Duration::ZERO);
+        assert_eq!(revisit(Some(public), Floor::AsSet), Duration::ZERO, "a rate override");
+        assert_eq!(revisit(Some(public), Floor::Least), Politeness::LEAST_REVISIT);
+        assert_eq!(revisit(None, Floor::Least), Politeness::LEAST_REVISIT);
         assert_eq!(own.concurrency_for(loopback), u32::MAX);
         assert_eq!(own.concurrency_for(public), 2);
     }

@@ -9,7 +9,7 @@ use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, Scope};
 use tokio::sync::{Notify, watch};
 
-use crate::config::{ConfigFile, CrawlConfig, Span, expiring};
+use crate::config::{ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring};
 use crate::directory::ScopeSeeds;
 use crate::engine::{Engine, Handlers, Keys, Shared, Tally, Traps};
 use crate::keep::Keeper;
@@ -118,6 +118,24 @@ impl CrawlerBuilder {
         self
     }
 
+    /// Visits pages anew, by this policy; see `[crawl] revisit` and `[revisit]`. The crawl ends when nothing is due within
+    /// `linger` all the same: set that above the longest interval for one that goes on.
+    pub fn revisit(mut self, policy: RevisitPolicy) -> Self {
+        let (name, intervals) = match policy {
+            RevisitPolicy::Never => ("never".to_owned(), None),
+            RevisitPolicy::Fixed(interval) => (Span(interval).to_string(), None),
+            RevisitPolicy::Adaptive(intervals) => ("adaptive".to_owned(), Some(intervals)),
+            RevisitPolicy::Sitemap(intervals) => ("sitemap".to_owned(), Some(intervals)),
+        };
+        self.file.crawl.revisit = Some(name);
+        if let Some(intervals) = intervals {
+            self.file.revisit.min = Some(Span(intervals.min));
+            self.file.revisit.max = Some(Span(intervals.max));
+            self.file.revisit.start = Some(Span(intervals.start));
+        }
+        self
+    }
+
     /// Changes any key of the configuration.
     pub fn configure(mut self, change: impl FnOnce(&mut ConfigFile)) -> Self {
         change(&mut self.file);
@@ -138,14 +156,15 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Is told of every page: an answer to a judged request that is no redirect. Runs on the crawl's own threads: hand
+    /// Is told of every page: an answer to a judged request that is no redirect and no 304. Runs on the crawl's own threads: hand
     /// long work to somebody else.
     pub fn on_page(mut self, handler: impl Fn(&Page<'_>) + Send + Sync + 'static) -> Self {
         self.handlers.on_page = Some(Arc::new(handler));
         self
     }
 
-    /// Is told how every URL left the queue, once for each: fetched, redirected, refused or failed. What is still queued when
+    /// Is told how every URL left the queue, once for each, and once for each visit where pages are visited anew: fetched,
+    /// redirected, refused or failed. What is still queued when
     /// the crawl ends is [`Summary::left`]. Runs on the crawl's own threads, as `on_page`.
     pub fn on_outcome(mut self, handler: impl Fn(UrlOutcome<'_>) + Send + Sync + 'static) -> Self {
         self.handlers.on_outcome = Some(Arc::new(handler));
@@ -217,6 +236,7 @@ impl CrawlerBuilder {
             identity: config.identity.clone(),
             limits: config.limits.clone(),
             traps,
+            revisit: config.revisit,
             types: Arc::new(config.types.clone()),
             page: config.page,
             per_origin: config.politeness.per_origin,

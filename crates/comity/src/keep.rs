@@ -12,7 +12,7 @@ use comity_archive::{
     Target,
 };
 use comity_fetch::BoxFuture;
-use comity_frontier::{Lease, RefusedLease};
+use comity_frontier::{Lease, RefusedLease, Visited};
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
 use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
@@ -32,6 +32,8 @@ pub(crate) struct Trip {
     pub(crate) priority: u8,
     /// 1 for the first.
     pub(crate) attempt: u32,
+    /// What earlier visits have shown.
+    pub(crate) visited: Option<Box<Visited>>,
 }
 
 /// The archive of a crawl, or none: cheap to clone.
@@ -75,6 +77,7 @@ impl Trip {
             seed: lease.seed,
             priority: lease.priority,
             attempt: lease.attempt,
+            visited: lease.visited.clone(),
         }
     }
 
@@ -87,7 +90,13 @@ impl Trip {
             seed: refused.seed,
             priority: refused.priority,
             attempt: refused.attempts + 1,
+            visited: refused.visited.clone(),
         }
+    }
+
+    /// True when it was asked for before, at another visit.
+    pub(crate) fn was_visited(&self) -> bool {
+        self.visited.as_deref().is_some_and(Visited::is_visited)
     }
 
     pub(crate) const fn outcome(&self, ending: UrlEnding) -> UrlOutcome<'_> {

@@ -21,7 +21,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`config`] | the configuration file, its flags' types, and what they resolve to |
-//! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`] |
+//! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Change`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`] |
 
 mod archive;
 pub mod config;
@@ -47,7 +47,7 @@ pub use crawler::{Crawler, CrawlerBuilder};
 pub(crate) use engine::Tally;
 pub use error::Error;
 pub use outcome::{UrlEnding, UrlOutcome};
-pub use page::Page;
+pub use page::{Change, Page};
 pub use progress::Progress;
 pub use stop::{Stop, StopHandle};
 pub use summary::{End, OverrideUse, Summary};

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_frontier::{DiskSettings, DiskStore, Frontier, FrontierError, Local, OtherRules, SchedulerConfig};
-use comity_policy::{Clock, Ready, Reason};
+use comity_policy::{Clock, Ready, Reason, WallTime};
 use comity_url::CrawlUrl;
 
-use crate::config::{ConfigFile, CrawlConfig, QueueStore, accept, changes};
+use crate::config::{ConfigFile, CrawlConfig, QueueStore, RevisitPolicy, accept, changes};
 use crate::directory::{self, Claim};
 use crate::{Error, archive};
 
@@ -74,7 +74,7 @@ pub(crate) fn queue(
     (fresh, others): ([u8; 16], OtherRules),
     work: Work,
 ) -> Result<(Arc<dyn Frontier>, [u8; 16]), Error> {
-    let settings = scheduling(config);
+    let settings = scheduling(config, &**clock);
     let Some(dir) = dir.filter(|_| config.store == QueueStore::Disk) else {
         return Ok((Arc::new(Local::in_memory(settings)), fresh));
     };
@@ -91,13 +91,21 @@ pub(crate) fn queue(
     Ok((Arc::new(local), key))
 }
 
-fn scheduling(config: &CrawlConfig) -> SchedulerConfig {
+fn scheduling(config: &CrawlConfig, clock: &dyn Clock) -> SchedulerConfig {
     let defaults = SchedulerConfig::default();
     SchedulerConfig {
         per_origin: config.politeness.per_origin,
         pages_per_origin: config.limits.max_pages_per_origin,
         // A lease outlives the longest exchange, and what is done with it before and after.
         lease_life: defaults.lease_life.max(config.fetch.limits.total * 2),
+        epoch: (config.revisit.policy != RevisitPolicy::Never).then(|| epoch(clock)),
         ..defaults
     }
+}
+
+/// Civil time at the start of the clock.
+fn epoch(clock: &dyn Clock) -> WallTime {
+    let now = clock.moment();
+    let since = i64::try_from(now.now.as_micros() / 1000).unwrap_or(i64::MAX);
+    WallTime::from_unix_millis(now.wall.unix_millis().saturating_sub(since))
 }

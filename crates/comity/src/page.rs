@@ -10,6 +10,17 @@ use comity_url::CrawlUrl;
 
 use crate::keep::Trip;
 
+/// A page beside the one that its last visit found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was not seen before, or its last body was not whole.
+    First,
+    /// Another body, or another status.
+    Changed,
+    /// The same body, byte for byte in its content coding. Of an answer 304 handlers are not told.
+    Unchanged,
+}
+
 /// A fetched page, as handlers see it.
 ///
 /// A page is held once: its body as it was received, coded, up to 1 MiB of it in memory and more in a file
@@ -33,6 +44,7 @@ pub struct Page<'a> {
     extracted: Option<&'a Extracted>,
     depth: u32,
     via: Option<&'a CrawlUrl>,
+    change: Change,
     /// Decoded when first asked for.
     body: OnceLock<Bytes>,
 }
@@ -43,10 +55,10 @@ impl<'a> Page<'a> {
         capture: &'a Capture,
         decision: &'a Arc<Decision>,
         extracted: Option<&'a Extracted>,
-        trip: &'a Trip,
+        (trip, change): (&'a Trip, Change),
     ) -> Self {
         let (depth, via) = (trip.depth, trip.via.as_ref());
-        Self { fetcher, capture, decision, extracted, depth, via, body: OnceLock::new() }
+        Self { fetcher, capture, decision, extracted, depth, via, change, body: OnceLock::new() }
     }
 }
 
@@ -123,6 +135,12 @@ impl Page<'_> {
     #[must_use]
     pub fn charset(&self) -> Option<Charset> {
         self.extracted.and_then(|page| page.charset)
+    }
+
+    /// Whether the page is another one than at its last visit; always [`Change::First`] where pages are visited once.
+    #[must_use]
+    pub const fn change(&self) -> Change {
+        self.change
     }
 
     /// Links away from a seed.

@@ -30,6 +30,10 @@ pub struct Summary {
     pub merged: u64,
     /// Requests that were tried again later.
     pub retries: u64,
+    /// Pages and sitemaps that were visited before and answered again: each is among those fetched, or the sitemaps.
+    pub revisits: u64,
+    /// Of these, those that had not changed: 304, or the same body once more.
+    pub unchanged: u64,
     /// robots.txt requests, redirects among them.
     pub robots: u64,
     /// Links that were found but not queued, by reason: out of scope, too deep, traps.
@@ -42,11 +46,15 @@ pub struct Summary {
     pub bytes: u64,
     /// Origins that were queued.
     pub origins: u64,
-    /// URLs that this run found queued or queued itself: each is among the fetched, redirected, refused and failed ones, the
+    /// URLs that this run found queued or queued itself, each once per visit: each is among the fetched, redirected, refused and failed ones, the
     /// sitemaps, or left.
     pub queued: u64,
     /// URLs that were not reached.
     pub left: u64,
+    /// Pages that are to be visited anew, and not yet due.
+    pub scheduled: u64,
+    /// When the first of them is due, from the end of the run.
+    pub next_visit: Option<Duration>,
     /// Why, for the origins that wait longest.
     pub waiting: Vec<Waiting>,
     /// Files written.
@@ -121,7 +129,7 @@ impl Summary {
         match self.end {
             End::Limit(_) => 3,
             End::Stopped => 4,
-            End::Finished if self.left > 0 => 4,
+            End::Finished if self.left > 0 || self.scheduled > 0 => 4,
             End::Finished => 0,
         }
     }
@@ -173,6 +181,9 @@ impl fmt::Display for Summary {
             "also       {} redirects, {} robots.txt requests, {} retries",
             self.redirects, self.robots, self.retries
         )?;
+        if self.revisits > 0 {
+            writeln!(f, "revisits   {} visits of known pages, {} of them unchanged", self.revisits, self.unchanged)?;
+        }
         if self.sitemaps > 0 || self.listed > 0 {
             let damaged = self.sitemaps_damaged;
             writeln!(
@@ -225,6 +236,13 @@ impl Summary {
     fn fmt_waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.end == End::Finished && self.left > 0 {
             writeln!(f, "left       {} URLs wait longer than this crawl lingers", self.left)?;
+        }
+        if let Some(next) = self.next_visit.filter(|_| self.scheduled > 0) {
+            let (hours, count) = (next.as_secs_f64() / 3600.0, self.scheduled);
+            writeln!(
+                f,
+                "again      {count} pages are to be visited anew, the first in {hours:.1} h: run the crawl again then"
+            )?;
         }
         for waiting in self.waiting.iter().take(10) {
             writeln!(f, "waits      {} ({} URLs): {}", waiting.origin, waiting.queued, self.describe(waiting))?;

@@ -41,7 +41,11 @@ pub(crate) fn fetched(event: &Fetched, http: &Http<'_>, made: Made<'_>) -> Recor
     let ended = capture.started.after(capture.timings.total);
     let reason = capture.fault.or_else(|| decision.map(|d| d.reason)).unwrap_or(Reason::Ok);
     let ends = Ends {
-        outcome: if capture.fault.is_some() { "failed" } else { "fetched" },
+        outcome: match capture.status {
+            _ if capture.fault.is_some() => "failed",
+            Some(304) if decision.is_some() => "not_modified",
+            _ => "fetched",
+        },
         reason,
         detail: capture.detail.as_deref(),
         until: None,

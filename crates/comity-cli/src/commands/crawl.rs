@@ -132,6 +132,10 @@ fn summary_json(summary: &Summary, dir: &std::path::Path) -> Value {
         "bytes": summary.bytes,
         "origins": summary.origins,
         "left": summary.left,
+        "revisits": summary.revisits,
+        "unchanged": summary.unchanged,
+        "scheduled": summary.scheduled,
+        "next_visit_s": summary.next_visit.map(|next| next.as_secs_f64()),
         "elapsed_s": summary.elapsed.as_secs_f64(),
         "why_nothing": summary.why_nothing(),
     })

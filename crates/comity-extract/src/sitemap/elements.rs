@@ -65,6 +65,7 @@ enum Slot {
     Date,
     SpareDate,
     Priority,
+    ChangeFreq,
     Media(MediaKind),
 }
 
@@ -167,6 +168,7 @@ impl Elements {
             (SitemapFormat::UrlSet | SitemapFormat::Index, "loc", _) => Slot::Loc,
             (SitemapFormat::UrlSet | SitemapFormat::Index, "lastmod", _) => Slot::Date,
             (SitemapFormat::UrlSet | SitemapFormat::Index, "priority", _) => Slot::Priority,
+            (SitemapFormat::UrlSet | SitemapFormat::Index, "changefreq", _) => Slot::ChangeFreq,
             (SitemapFormat::Rss | SitemapFormat::Rdf, "link", _) => Slot::Loc,
             (SitemapFormat::Rss, "guid", _) => {
                 let odd = &mut out.notes.odd_references;
@@ -241,6 +243,7 @@ impl Elements {
             Slot::Date => draft.lastmod = draft.lastmod.take().or(Some(text)),
             Slot::SpareDate => entry.spare_date = Some(text),
             Slot::Priority => draft.priority = draft.priority.take().or(Some(text)),
+            Slot::ChangeFreq => draft.changefreq = draft.changefreq.take().or(Some(text)),
             Slot::Media(kind) if draft.media.len() < out.limits.extensions => draft.media.push((kind, text)),
             Slot::Media(_) => bump(&mut out.notes.extensions_cut),
         }

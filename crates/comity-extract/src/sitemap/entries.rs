@@ -1,6 +1,6 @@
 use comity_url::CrawlUrl;
 
-use super::entry::{Alternate, EntryKind, LastMod, Media, MediaKind, SitemapEntry, SitemapPriority};
+use super::entry::{Alternate, ChangeFreq, EntryKind, LastMod, Media, MediaKind, SitemapEntry, SitemapPriority};
 use super::limits::SitemapLimits;
 use super::notes::SitemapNotes;
 use crate::notes::bump;
@@ -23,6 +23,7 @@ pub(super) struct Draft {
     pub(super) locs: Vec<String>,
     pub(super) lastmod: Option<String>,
     pub(super) priority: Option<String>,
+    pub(super) changefreq: Option<String>,
     /// Language and reference.
     pub(super) alternates: Vec<(String, String)>,
     pub(super) media: Vec<(MediaKind, String)>,
@@ -33,7 +34,15 @@ const MOST_LOCS: usize = 16;
 
 impl Draft {
     pub(super) const fn new(kind: EntryKind) -> Self {
-        Self { kind, locs: Vec::new(), lastmod: None, priority: None, alternates: Vec::new(), media: Vec::new() }
+        Self {
+            kind,
+            locs: Vec::new(),
+            lastmod: None,
+            priority: None,
+            changefreq: None,
+            alternates: Vec::new(),
+            media: Vec::new(),
+        }
     }
 }
 
@@ -60,6 +69,8 @@ impl Entries {
         let base = base.unwrap_or(&self.base).clone();
         let lastmod = draft.lastmod.as_deref().and_then(|text| self.lastmod(text));
         let priority = draft.priority.as_deref().and_then(|text| self.priority(text));
+        // A word that is none says nothing, as one that is missing.
+        let changefreq = draft.changefreq.as_deref().and_then(ChangeFreq::parse);
         for loc in draft.locs.iter().filter(|loc| !loc.is_empty()).take(MOST_LOCS) {
             if self.list.len() >= self.limits.entries || self.url_bytes > self.limits.url_bytes {
                 bump(&mut self.notes.entries_cut);
@@ -69,7 +80,7 @@ impl Entries {
             let alternates = self.alternates(&base, &draft.alternates);
             let media = self.media(&base, &draft.media);
             let (lastmod, kind) = (lastmod.clone(), draft.kind);
-            self.list.push(SitemapEntry { loc, kind, lastmod, priority, alternates, media });
+            self.list.push(SitemapEntry { loc, kind, lastmod, priority, changefreq, alternates, media });
         }
     }
 

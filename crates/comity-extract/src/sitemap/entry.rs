@@ -13,6 +13,8 @@ pub struct SitemapEntry {
     pub lastmod: Option<LastMod>,
     /// `priority`, where it is one.
     pub priority: Option<SitemapPriority>,
+    /// `changefreq`, where it is one.
+    pub changefreq: Option<ChangeFreq>,
     /// The same page in other languages (`xhtml:link` with `rel=alternate` and `hreflang`).
     pub alternates: Vec<Alternate>,
     /// Pictures and films of the page. They are no pages.
@@ -93,6 +95,51 @@ impl SitemapPriority {
     #[must_use]
     pub const fn thousandths(self) -> u16 {
         self.0
+    }
+}
+
+/// How often a page is likely to change, by its site (sitemaps.org, "changefreq"): a hint and no command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeFreq {
+    /// At each access.
+    Always,
+    /// Every hour.
+    Hourly,
+    /// Every day.
+    Daily,
+    /// Every week.
+    Weekly,
+    /// Every month.
+    Monthly,
+    /// Every year.
+    Yearly,
+    /// It is archived.
+    Never,
+}
+
+impl ChangeFreq {
+    /// Every one, the most frequent first.
+    pub const ALL: [Self; 7] =
+        [Self::Always, Self::Hourly, Self::Daily, Self::Weekly, Self::Monthly, Self::Yearly, Self::Never];
+
+    /// Reads the word, in any case; `None` for any other.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str().eq_ignore_ascii_case(text.trim()))
+    }
+
+    /// The word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Hourly => "hourly",
+            Self::Daily => "daily",
+            Self::Weekly => "weekly",
+            Self::Monthly => "monthly",
+            Self::Yearly => "yearly",
+            Self::Never => "never",
+        }
     }
 }
 

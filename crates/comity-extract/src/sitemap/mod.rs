@@ -22,7 +22,7 @@ use self::unpack::Unpack;
 use self::xml::Xml;
 use crate::{content_type, prescan};
 
-pub use self::entry::{Alternate, EntryKind, LastMod, Media, MediaKind, SitemapEntry, SitemapPriority};
+pub use self::entry::{Alternate, ChangeFreq, EntryKind, LastMod, Media, MediaKind, SitemapEntry, SitemapPriority};
 pub use self::limits::SitemapLimits;
 pub use self::notes::{BrokenFile, SitemapNotes, SitemapStop};
 

@@ -1,6 +1,6 @@
 //! The forms that files have.
 
-use comity_extract::{EntryKind, MediaKind, SitemapFormat};
+use comity_extract::{ChangeFreq, EntryKind, MediaKind, SitemapFormat};
 
 use super::{gzip, locs, read, read_in};
 
@@ -83,22 +83,23 @@ fn utf16(text: &str, label: &str) -> Vec<u8> {
 fn what_an_entry_says() {
     let found = read(
         "<urlset><url><loc>/1</loc><lastmod>2026-11-30</lastmod><priority>0.8</priority><changefreq>daily</changefreq></url>\
-         <sitemap><loc>/2.xml</loc><lastmod> 2026-11-30T10:00:00+00:00 </lastmod></sitemap><url><loc>/3</loc><priority>2</priority><lastmod>soon</lastmod></url></urlset>",
+         <sitemap><loc>/2.xml</loc><lastmod> 2026-11-30T10:00:00+00:00 </lastmod></sitemap><url><loc>/3</loc><priority>2</priority><lastmod>soon</lastmod><changefreq>now</changefreq></url><url><loc>/4</loc><changefreq> Never </changefreq></url></urlset>",
     );
     let said: Vec<_> = found
         .entries
         .iter()
         .map(|entry| {
             let date = entry.lastmod.as_ref().map(|date| &*date.text);
-            (entry.kind, date, entry.priority.map(|priority| priority.thousandths()))
+            (entry.kind, date, entry.priority.map(|priority| priority.thousandths()), entry.changefreq)
         })
         .collect();
     assert_eq!(
         said,
         [
-            (EntryKind::Url, Some("2026-11-30"), Some(800)),
-            (EntryKind::Sitemap, Some("2026-11-30T10:00:00+00:00"), None),
-            (EntryKind::Url, None, None),
+            (EntryKind::Url, Some("2026-11-30"), Some(800), Some(ChangeFreq::Daily)),
+            (EntryKind::Sitemap, Some("2026-11-30T10:00:00+00:00"), None, None),
+            (EntryKind::Url, None, None, None),
+            (EntryKind::Url, None, None, Some(ChangeFreq::Never)),
         ]
     );
     assert_eq!((found.notes.bad_dates, found.notes.bad_priorities), (1, 1));

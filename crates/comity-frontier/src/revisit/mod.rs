@@ -1,5 +1,6 @@
 //! Visiting a URL anew: what is kept of it meanwhile, when it comes again, and how often a policy wants that.
 
+mod policy;
 mod row;
 mod visited;
 
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use comity_policy::WallTime;
 
+pub use self::policy::{Finding, GONE_FOR_GOOD, Intervals, NextVisit, RevisitPolicy};
 pub(crate) use self::row::{Row, due_key, due_until, index_key, time_of};
 pub use self::visited::{CaptureRef, LONGEST_VALIDATOR, Visited};
 

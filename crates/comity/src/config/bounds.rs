@@ -95,7 +95,7 @@ fn bytes(size: ByteSize) -> usize {
 }
 
 /// Takes a typed value over its default, if it is typed and within its range.
-fn set<T: Copy + PartialOrd + Display, U>(
+pub(super) fn set<T: Copy + PartialOrd + Display, U>(
     field: &mut U,
     section: &str,
     key: &str,

@@ -22,6 +22,9 @@ pub struct ConfigFile {
     /// What is crawled, and when it ends.
     #[serde(skip_serializing_if = "is_default")]
     pub crawl: CrawlSection,
+    /// When a URL is visited anew.
+    #[serde(skip_serializing_if = "is_default")]
+    pub revisit: RevisitSection,
     /// What looks like a space without end.
     #[serde(skip_serializing_if = "is_default")]
     pub traps: TrapsSection,
@@ -116,7 +119,7 @@ section! {
         max_bytes: ByteSize,
         /// End when nothing can become due within this; default 15 min.
         linger: Span,
-        /// `never`: a URL is fetched once.
+        /// `never` (default): a URL is fetched once; an interval; `adaptive`; `sitemap`.
         revisit: String,
         /// `robots` (default): those that a robots.txt names; `robots+default`: else `/sitemap.xml`; `off`.
         sitemaps: String,
@@ -132,6 +135,20 @@ section! {
         max_redirects: u8,
         /// URLs taken per origin, refused ones not counted; default 100,000.
         max_pages_per_origin: u64,
+    }
+}
+
+section! {
+    /// `[revisit]`: what is visited anew, and the bounds of an interval that adapts.
+    RevisitSection {
+        /// Never less; default 1 h.
+        min: Span,
+        /// Never more; default 30 d.
+        max: Span,
+        /// From the first visit to the second; default 24 h, within the two.
+        start: Span,
+        /// Whether all pages are visited anew, or only sitemaps, feeds and seeds; default true.
+        pages: bool,
     }
 }
 
@@ -387,6 +404,7 @@ impl ConfigFile {
         self.optout.join(later.optout);
         self.agent.overlay(later.agent);
         self.crawl.overlay(later.crawl);
+        self.revisit.overlay(later.revisit);
         self.traps.overlay(later.traps);
         self.keys.overlay(later.keys);
         self.politeness.overlay(later.politeness);

@@ -11,8 +11,10 @@ mod file;
 mod gate;
 mod proxies;
 mod resolve;
+mod revisit;
 mod units;
 
+pub use comity_frontier::{Intervals, RevisitPolicy};
 pub(crate) use diff::{accept, changes};
 pub use discovery::{SitemapSettings, Sitemaps, TrapSettings};
 pub use error::ConfigError;
@@ -20,9 +22,10 @@ pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};
 pub use file::{
     AgentSection, ArchiveSection, ConfigFile, CrawlSection, CustomerSection, FetchSection, FrontierSection,
-    GatewaySection, KeysSection, PolitenessSection, RobotsSection, TrapsSection,
+    GatewaySection, KeysSection, PolitenessSection, RevisitSection, RobotsSection, TrapsSection,
 };
 pub use gate::GateSettings;
 pub use proxies::ProxySection;
-pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, QueueStore, Revisit, WarcSettings};
+pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, QueueStore, WarcSettings};
+pub use revisit::RevisitSettings;
 pub use units::{ByteSize, Span};

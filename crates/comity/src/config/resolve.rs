@@ -14,8 +14,8 @@ use comity_robots::Dialect;
 use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
 use super::{
-    ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, SitemapSettings, Span,
-    TrapSettings, agent, bounds, discovery, proxies,
+    ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SitemapSettings,
+    Span, TrapSettings, agent, bounds, discovery, proxies, revisit,
 };
 
 /// A configuration that was checked as a whole: what the engine runs on.
@@ -35,8 +35,8 @@ pub struct CrawlConfig {
     pub scope: Scope,
     /// When it ends.
     pub limits: CrawlLimits,
-    /// Whether a URL is fetched again.
-    pub revisit: Revisit,
+    /// What is visited anew, and when.
+    pub revisit: RevisitSettings,
     /// Which sitemaps are asked for.
     pub sitemaps: SitemapSettings,
     /// What pages are read for beside their links.
@@ -90,14 +90,6 @@ pub struct CrawlLimits {
     pub max_pages_per_origin: u64,
 }
 
-/// Whether a URL is fetched again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Revisit {
-    /// Once per crawl.
-    #[default]
-    Never,
-}
-
 /// Where the queue is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueStore {
@@ -147,15 +139,18 @@ impl CrawlConfig {
     /// # Errors
     /// The first key whose value cannot be used, with a hint.
     pub fn resolve(mut file: ConfigFile) -> Result<Self, ConfigError> {
-        let GateSettings { gate, fetch, state_dir, notes } = GateSettings::of(&mut file)?;
+        let GateSettings { gate, fetch, state_dir, mut notes } = GateSettings::of(&mut file)?;
+        let limits = bounds::crawl(&file)?;
+        let revisit = revisit::settings(&file, &mut notes)?;
+        notes.extend(revisit::ends_early(revisit.policy, limits.linger));
         Ok(Self {
             overrides: gate.overrides,
             optouts: gate.optouts,
             ranges: agent::ranges(&file.agent)?,
             seeds: seeds(&file)?,
             scope: scope(&file)?,
-            limits: bounds::crawl(&file)?,
-            revisit: one_of("[crawl] revisit", file.crawl.revisit.as_deref(), &[("never", Revisit::Never)])?,
+            limits,
+            revisit,
             sitemaps: discovery::sitemaps(&file)?,
             page: discovery::page(&file),
             traps: discovery::traps(&file),
@@ -191,7 +186,7 @@ impl CrawlConfig {
         file.crawl.seeds = Some(self.seeds.iter().map(ToString::to_string).collect());
         file.crawl.scope = own(self.scope.kind().as_str());
         bounds::show_crawl(&self.limits, &mut file.crawl);
-        file.crawl.revisit = own("never");
+        revisit::resolved(self.revisit, &mut file);
         discovery::resolved(&mut file, self);
         let pace = &self.politeness;
         file.politeness.delay = span(pace.delay);

@@ -7,6 +7,7 @@ use comity_url::CrawlUrl;
 
 use super::Shared;
 use super::errand::{Errand, ordered};
+use super::revisit::Seen;
 use crate::Error;
 use crate::keep::Trip;
 use crate::sites::{Announced, Voice};
@@ -56,7 +57,13 @@ impl Shared {
     }
 
     /// What of a sitemap or feed enters the frontier; the rest is counted by reason.
-    pub(super) fn listed(&self, trip: &Trip, errand: Errand, list: &Sitemap, follow: bool) -> Vec<Offer> {
+    pub(super) fn listed(
+        &self,
+        trip: &Trip,
+        errand: Errand,
+        list: &Sitemap,
+        (follow, seen): (bool, &Seen),
+    ) -> Vec<Offer> {
         if !follow {
             let entries = u64::try_from(list.entries.len()).unwrap_or(u64::MAX);
             self.tally().summary.links_nofollow += entries;
@@ -70,7 +77,8 @@ impl Shared {
                 EntryKind::Sitemap => self.child(trip, &entry.loc, &voice),
                 EntryKind::Url => self.entry(trip, errand, &entry.loc, &voice, priority),
             };
-            self.push(&mut offers, found);
+            let hint = self.hint(entry, seen);
+            self.push(&mut offers, found.map(|offer| Offer { hint, ..offer }));
             for alternate in &entry.alternates {
                 let found = self.entry(trip, errand, &alternate.url, &voice, priority);
                 self.push(&mut offers, found);

@@ -6,6 +6,7 @@ mod keys;
 mod links;
 mod outcome;
 mod reading;
+mod revisit;
 mod run;
 mod shared;
 mod sink;

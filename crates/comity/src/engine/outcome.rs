@@ -22,6 +22,10 @@ pub(super) enum Next {
 pub(super) fn next(capture: &Capture, outcome: Outcome, sent: bool, left: u32) -> Next {
     match outcome {
         Outcome::Failed(reason) => failed(reason, sent, left),
+        // Nobody asked for one (`revisit::refuse_unasked`).
+        Outcome::Answered { status: 304, .. } if capture.fault == Some(Reason::FetchProtocol) => {
+            Next::GiveUp(Reason::FetchProtocol)
+        }
         Outcome::Answered { status: 301 | 302 | 303 | 307 | 308, .. } => redirect(capture),
         Outcome::Answered { status: 429 | 500 | 502 | 503 | 504, .. } if left > 0 => Next::Retry(Reason::RateBackoff),
         Outcome::Answered { .. } => match capture.fault {

@@ -2,7 +2,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_frontier::{LeaseId, Leased, Offer, Offered, Settlement, TurnNews};
+use comity_frontier::{Ending, LeaseId, Leased, Offer, Offered, Settlement, TurnNews};
 use comity_gate::RobotsNews;
 use comity_policy::{Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
@@ -10,8 +10,9 @@ use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::Shared;
+use crate::keep::Trip;
 use crate::summary::End;
-use crate::{Error, Progress, Stop, Summary, UrlEnding, UrlOutcome};
+use crate::{Error, Progress, Stop, Summary, UrlEnding};
 
 /// Refused URLs and robots.txt flights that may be under way beside the visits, per place of the total concurrency.
 const BESIDE: usize = 4;
@@ -40,7 +41,7 @@ pub(crate) struct Engine {
 /// What a task works on.
 #[derive(Clone, Debug)]
 enum Work {
-    Visit(LeaseId, u32, CrawlUrl),
+    Visit(LeaseId, Box<Trip>),
     Refusal(LeaseId),
 }
 
@@ -130,7 +131,7 @@ impl Engine {
         let leased = shared.frontier.lease(places, &shared.gate, shared.clock.now()).await?;
         let Leased { leases, refused, needs_robots, wake_at } = leased;
         for lease in leases {
-            let work = Work::Visit(lease.id, lease.attempt, lease.url.clone());
+            let work = Work::Visit(lease.id, Box::new(Trip::of(&lease)));
             let task = self.tasks.spawn(shared.clone().visit(lease));
             self.leases.insert(task.id(), work);
             self.visits += 1;
@@ -238,10 +239,11 @@ impl Engine {
     /// Gives the URL of a broken visit back, or ends it once its retries are spent: a handler that panics on one page
     /// must not keep the crawl going for ever.
     async fn give_back(&self, work: Work) -> Result<(), Error> {
-        let (lease, attempt, url) = match work {
-            Work::Visit(lease, attempt, url) => (lease, attempt, Some(url)),
-            Work::Refusal(lease) => (lease, 1, None),
+        let (lease, trip) = match work {
+            Work::Visit(lease, trip) => (lease, Some(trip)),
+            Work::Refusal(lease) => (lease, None),
         };
+        let attempt = trip.as_ref().map_or(1, |trip| trip.attempt);
         let now = self.shared.clock.now();
         let later = now.after(Duration::from_secs(5));
         let turn = comity_policy::Turn {
@@ -250,14 +252,21 @@ impl Engine {
         };
         let pace = comity_policy::OriginPace::default();
         let settlement = if attempt > self.shared.limits.retries {
-            self.shared.tally().failed(Reason::FetchCancelled);
-            Settlement::Failed { lease, pace, turn }
+            let reason = Reason::FetchCancelled;
+            self.shared.tally().failed(reason);
+            match trip.as_ref().and_then(|trip| self.shared.next_try(trip, reason)) {
+                Some(revisit) => {
+                    let (ending, told) = (Ending::Failed, Some((pace, turn)));
+                    Settlement::Again { lease, ending, links: Vec::new(), told, revisit }
+                }
+                None => Settlement::Failed { lease, pace, turn },
+            }
         } else {
             Settlement::Retry { lease, pace, turn, not_before: later }
         };
-        let ending =
-            matches!(settlement, Settlement::Failed { .. }).then_some(UrlEnding::Failed(Reason::FetchCancelled));
-        let outcome = url.as_ref().zip(ending).map(|(url, ending)| UrlOutcome { url, ending, attempt });
+        let ended = !matches!(settlement, Settlement::Retry { .. });
+        let ending = UrlEnding::Failed(Reason::FetchCancelled);
+        let outcome = trip.as_ref().filter(|_| ended).map(|trip| trip.outcome(ending));
         self.shared.settle(settlement, outcome).await
     }
 
@@ -297,7 +306,9 @@ impl Engine {
         let mut summary = self.shared.tally().summary.clone();
         summary.origins = stats.origins;
         summary.robots = self.shared.keeper.robots_requests();
-        summary.queued = stats.seen - self.earlier + self.found;
+        summary.queued = stats.seen - self.earlier + self.found + stats.returned;
+        summary.next_visit = stats.next_visit.map(|at| at.since(now));
+        summary.scheduled = if stats.next_visit.is_some() { stats.scheduled } else { 0 };
         summary.merged = self.shared.keys.merged();
         summary.left = stats.queued + stats.leased;
         summary.waiting = stats.waiting;

@@ -10,7 +10,7 @@ use comity_url::{CrawlUrl, Scope};
 use tokio::sync::Notify;
 
 use super::{Keys, Traps};
-use crate::config::CrawlLimits;
+use crate::config::{CrawlLimits, RevisitSettings};
 use crate::directory::ScopeSeeds;
 use crate::keep::Keeper;
 use crate::sites::Sites;
@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) limits: CrawlLimits,
     pub(crate) traps: Traps,
+    /// What is visited anew, and when.
+    pub(crate) revisit: RevisitSettings,
     /// Media types whose bodies are read.
     pub(crate) types: Arc<MediaTypes>,
     /// What pages are read for beside their links.

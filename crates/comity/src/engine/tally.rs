@@ -31,6 +31,12 @@ impl Tally {
         *self.summary.fetched.entry(status).or_default() += 1;
     }
 
+    /// A page or sitemap that was visited before was visited anew.
+    pub(crate) const fn visited_anew(&mut self, is_unchanged: bool) {
+        self.summary.revisits += 1;
+        self.summary.unchanged += is_unchanged as u64;
+    }
+
     pub(crate) fn refused(&mut self, reason: Reason) {
         *self.summary.refused.entry(reason).or_default() += 1;
     }

@@ -2,8 +2,10 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use comity_extract::{Page as Extracted, Sitemap};
-use comity_fetch::{Fetched, Refused};
-use comity_frontier::{Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Settled as Applied, Settlement};
+use comity_fetch::{Fetched, Refused, Request};
+use comity_frontier::{
+    Ending, Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Revisit, Settled as Applied, Settlement,
+};
 use comity_gate::Admission;
 use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
 use tokio::sync::oneshot;
@@ -14,6 +16,7 @@ use super::errand::Errand;
 use super::links::Watched;
 use super::outcome::{Next, next};
 use super::reading::{Found, Reader, Reading};
+use super::revisit::{self, News, Seen};
 use super::sink::PageSink;
 use crate::keep::Trip;
 use crate::{Error, Page, UrlEnding, UrlOutcome};
@@ -50,7 +53,18 @@ impl Shared {
     async fn refused(&self, id: LeaseId, trip: &Trip, refusal: &Refusal) -> Result<Settled, Error> {
         self.keeper.not_fetched(trip, refusal.decision(), refusal.reason(), None).await?;
         self.tally().refused(refusal.reason());
-        Ok((Settlement::Refused { lease: id }, Some(UrlEnding::Refused(refusal.reason()))))
+        Ok((self.turned_away(id, trip, refusal.reason()), Some(UrlEnding::Refused(refusal.reason()))))
+    }
+
+    /// Out of the queue without a request; a page that was visited before is asked about again.
+    fn turned_away(&self, lease: LeaseId, trip: &Trip, reason: Reason) -> Settlement {
+        match self.next_try(trip, reason) {
+            Some(revisit) => {
+                let ending = Ending::Refused;
+                Settlement::Again { lease, ending, links: Vec::new(), told: None, revisit }
+            }
+            None => Settlement::Refused { lease },
+        }
     }
 
     async fn exchange(
@@ -66,8 +80,10 @@ impl Shared {
         let mut sink = PageSink::new(trip.url.clone(), reading, head, self.types.clone());
         // The exchange's own span knows neither how it was come by nor how often it was tried.
         let span = tracing::debug_span!("visit", hop = trip.hops, depth = trip.depth, attempt = trip.attempt);
-        let fetched = self.fetch(id, permit, &mut sink, arrived).instrument(span).await?;
-        let Fetched { capture, receipt, outcome } = fetched;
+        let request = revisit::request(trip);
+        let fetched = self.fetch(id, (permit, &request), &mut sink, arrived).instrument(span).await?;
+        let Fetched { mut capture, receipt, outcome } = fetched;
+        revisit::refuse_unasked(&mut capture, &request);
         let sent = receipt.as_ref().is_some_and(|receipt| receipt.sent().is_some());
         let paced = match receipt {
             Some(receipt) => self.gate.settle(receipt, outcome),
@@ -82,33 +98,46 @@ impl Shared {
         }
         let mut found = sink.reader.take().map(Reader::finish).unwrap_or_default();
         let errand = self.turned_out(errand, trip, &mut found);
-        next = retried_if_damaged(next, errand, found.list.as_ref(), retries);
+        let news = self.news(trip, &capture).await?;
+        if !news.is_unchanged() {
+            next = retried_if_damaged(next, errand, found.list.as_ref(), retries);
+        }
         let (follow, decision) = self.after_page(&capture, found.page.as_ref(), decision);
         if let (Next::Redirect(target), true) = (&next, trip.seed) {
             self.widen_scope(target)?;
         }
-        let offers = self.read(trip, errand, &next, &found, follow);
+        let mut seen = Seen::of(&capture, found.list.is_some());
+        let offers =
+            if news.is_unchanged() { Vec::new() } else { self.read(trip, errand, &next, &found, (follow, &seen)) };
         self.tally().summary.bytes += capture.body.len();
         if errand == Errand::Page {
-            self.tell_handler(trip, &capture, &decision, found.page.as_ref(), &next);
+            self.tell_handler((trip, news), &capture, &decision, found.page.as_ref(), &next);
         }
         let fate = Fate::of(&next, outcome);
-        self.keeper.fetched(trip, capture, decision.clone(), None).await?;
+        seen.stored = self.keeper.fetched(trip, capture, decision.clone(), revisit::earlier(trip, news)).await?;
         self.count(&fate, &next, &decision, errand);
-        self.count_list(&next, errand, found.list.as_ref());
-        Ok((self.settlement(id, fate, offers, paced), fate.ending(&next)))
+        self.count_visit(trip, &next, news);
+        if !news.is_unchanged() {
+            self.count_list(&next, errand, found.list.as_ref());
+        }
+        let again = match fate {
+            Fate::Done(_) => self.next_visit(trip, errand, (&next, news), &seen),
+            Fate::Failed(reason) => self.next_try(trip, reason),
+            Fate::Retry => None,
+        };
+        Ok((self.settlement(id, (fate, again), offers, paced), fate.ending(&next)))
     }
 
     /// Fetches; where bodies may overlap, the origin's turn is given on as soon as the head is here.
     async fn fetch(
         &self,
         id: LeaseId,
-        permit: Permit,
+        (permit, request): (Permit, &Request),
         sink: &mut PageSink,
         arrived: oneshot::Receiver<()>,
     ) -> Result<Fetched, Error> {
         let origin = permit.url().origin().clone();
-        let mut fetching = pin!(self.fetcher.fetch(permit, sink));
+        let mut fetching = pin!(self.fetcher.fetch_with(permit, request, sink));
         if self.per_origin <= 1 {
             return Ok(fetching.await);
         }
@@ -131,7 +160,14 @@ impl Shared {
     }
 
     /// What a page or redirect adds to the frontier.
-    fn read(&self, trip: &Trip, errand: Errand, next: &Next, found: &Found, follow: bool) -> Vec<Offer> {
+    fn read(
+        &self,
+        trip: &Trip,
+        errand: Errand,
+        next: &Next,
+        found: &Found,
+        (follow, seen): (bool, &Seen),
+    ) -> Vec<Offer> {
         match next {
             Next::Redirect(target) => match self.redirect_offer(trip, errand, target.clone()) {
                 Ok(offer) => vec![offer],
@@ -142,10 +178,12 @@ impl Shared {
             },
             Next::Done => {
                 if let Some(list) = &found.list {
-                    return self.listed(trip, errand, list, follow);
+                    return self.listed(trip, errand, list, (follow, seen));
                 }
                 let Some(page) = &found.page else { return Vec::new() };
-                let most = self.traps.count_page(trip.url.origin(), found.likeness);
+                // A page is like itself: a later visit of it is no copy.
+                let likeness = if trip.was_visited() { None } else { found.likeness };
+                let most = self.traps.count_page(trip.url.origin(), likeness);
                 self.offers(trip, &page.links, follow, most)
             }
             Next::DeadRedirect | Next::Retry(_) | Next::GiveUp(_) | Next::NotSent(_) => Vec::new(),
@@ -154,14 +192,18 @@ impl Shared {
 
     fn tell_handler(
         &self,
-        trip: &Trip,
+        (trip, news): (&Trip, News),
         capture: &comity_policy::Capture,
         decision: &Arc<Decision>,
         extracted: Option<&Extracted>,
         next: &Next,
     ) {
+        // 304 is no page: the page is the one that the handler was told of before.
+        if capture.status == Some(304) {
+            return;
+        }
         if let (Some(handler), Next::Done) = (&self.handlers.on_page, next) {
-            handler(&Page::new(&self.fetcher, capture, decision, extracted, trip));
+            handler(&Page::new(&self.fetcher, capture, decision, extracted, (trip, news.change())));
         }
     }
 
@@ -180,7 +222,7 @@ impl Shared {
         }
         self.keeper.not_fetched(trip, &decision, refused.reason, Some(refused.detail)).await?;
         self.tally().refused(refused.reason);
-        Ok((Settlement::Refused { lease: id }, Some(UrlEnding::Refused(refused.reason))))
+        Ok((self.turned_away(id, trip, refused.reason), Some(UrlEnding::Refused(refused.reason))))
     }
 
     fn snooze(&self, id: LeaseId, trip: &Trip, turn: Turn) -> Settlement {
@@ -189,11 +231,22 @@ impl Shared {
         Settlement::Snooze { lease: id, pace, turn, until: turn.ready.at, reason: turn.ready.clock }
     }
 
-    fn settlement(&self, lease: LeaseId, fate: Fate, links: Vec<Offer>, (pace, turn): Paced) -> Settlement {
-        match fate {
-            Fate::Done(_) => Settlement::Done { lease, links, pace, turn },
-            Fate::Retry => Settlement::Retry { lease, pace, turn, not_before: turn.ready.at.max(self.later()) },
-            Fate::Failed(_) => Settlement::Failed { lease, pace, turn },
+    fn settlement(
+        &self,
+        lease: LeaseId,
+        (fate, again): (Fate, Option<Box<Revisit>>),
+        links: Vec<Offer>,
+        (pace, turn): Paced,
+    ) -> Settlement {
+        let told = Some((pace, turn));
+        match (fate, again) {
+            (Fate::Retry, _) => Settlement::Retry { lease, pace, turn, not_before: turn.ready.at.max(self.later()) },
+            (Fate::Done(_), None) => Settlement::Done { lease, links, pace, turn },
+            (Fate::Failed(_), None) => Settlement::Failed { lease, pace, turn },
+            (Fate::Done(_), Some(revisit)) => Settlement::Again { lease, ending: Ending::Done, links, told, revisit },
+            (Fate::Failed(_), Some(revisit)) => {
+                Settlement::Again { lease, ending: Ending::Failed, links, told, revisit }
+            }
         }
     }
 
@@ -216,6 +269,12 @@ impl Shared {
         }
     }
 
+    fn count_visit(&self, trip: &Trip, next: &Next, news: News) {
+        if trip.was_visited() && *next == Next::Done {
+            self.tally().visited_anew(news.is_unchanged());
+        }
+    }
+
     fn count_list(&self, next: &Next, errand: Errand, list: Option<&Sitemap>) {
         let Next::Done = next else { return };
         let mut tally = self.tally();
@@ -233,7 +292,7 @@ impl Shared {
     /// Settles a lease; a URL that leaves the queue with that is told to whoever wants to know.
     pub(super) async fn settle(&self, settlement: Settlement, outcome: Option<UrlOutcome<'_>>) -> Result<(), Error> {
         let watched = match &settlement {
-            Settlement::Done { links, .. } => self.watched(links),
+            Settlement::Done { links, .. } | Settlement::Again { links, .. } => self.watched(links),
             _ => Watched::default(),
         };
         let settled = self.frontier.settle(vec![settlement], self.clock.now()).await?;

@@ -12,6 +12,7 @@ mod pacing;
 mod pauses;
 mod proxies;
 mod reports;
+mod revisits;
 mod robots;
 mod seeds;
 mod settings;
