@@ -9,6 +9,7 @@ pub(crate) mod member;
 pub(crate) mod open_member;
 pub(crate) mod reader;
 pub(crate) mod record;
+pub(crate) mod stream;
 pub(crate) mod text;
 pub(crate) mod writer;
 mod zstd_frame;
