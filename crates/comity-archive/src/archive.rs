@@ -3,9 +3,10 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use comity_policy::Clock;
+use comity_policy::{Clock, WallTime};
 
-use crate::chain::{ChainHead, Line, SALT_BYTES};
+use crate::chain::{ChainFile, ChainHead, Line, SALT_BYTES};
+use crate::checkpoint::{CheckpointLog, Now};
 use crate::disk::{Disk, RealDisk};
 use crate::entropy::record_id;
 use crate::names::{Names, RECORDS_END};
@@ -49,6 +50,9 @@ pub struct Archive {
     pub(crate) payloads: Payloads,
     pub(crate) preparer: Arc<Preparer>,
     unchecked: u64,
+    checkpoints: CheckpointLog,
+    /// When the last checkpoint was made, or none was needed.
+    checkpointed: WallTime,
 }
 
 /// Outcomes held between two flushes, at most.
@@ -57,6 +61,10 @@ const MAX_STAGED: usize = 4096;
 const STAGED_BYTES: usize = 1 << 20;
 /// Free space is looked at again after this many bytes.
 const FREE_EVERY: u64 = 4 << 20;
+/// Lines after which the next sync makes a checkpoint (our choice: a checkpoint is half a KiB).
+const CHECKPOINT_LINES: u64 = 10_000;
+/// And time after which it does, in milliseconds: what a cut end can hide from whoever holds the signatures.
+const CHECKPOINT_MILLIS: i64 = 60_000;
 
 impl Archive {
     /// Opens the storage of a crawl under `dir`, which is created when missing. A crawl that is there already goes on:
@@ -94,7 +102,7 @@ impl Archive {
             Some(tag) => tag.clone(),
             None => random_tag(entropy.as_mut()).map_err(|e| ArchiveError::io(dir, e))?,
         };
-        let archive = Self {
+        let mut archive = Self {
             dir: dir.to_owned(),
             names: Names::new(config.prefix.clone(), tag),
             warc: WarcWriter::new(disk.clone(), warc_dir, config.format, config.level)?,
@@ -115,12 +123,16 @@ impl Archive {
                 coders: Mutex::default(),
             }),
             unchecked: 0,
+            checkpoints: CheckpointLog::open(dir)?,
+            checkpointed: clock.wall(),
             config,
             clock,
             entropy,
             disk,
         };
         archive.check_free()?;
+        archive.checkpoint()?;
+        archive.store_head()?;
         Ok(archive)
     }
 
@@ -205,6 +217,7 @@ impl Archive {
         self.flush_staged()?;
         self.warc.sync()?;
         self.records.sync()?;
+        self.checkpoint_if_due()?;
         self.store_head()?;
         Ok(std::mem::take(&mut self.done))
     }
@@ -285,6 +298,7 @@ impl Archive {
         self.base = None;
         self.warc.close()?;
         self.records.close()?;
+        self.checkpoint()?;
         self.store_head()
     }
 
@@ -315,8 +329,33 @@ impl Archive {
         }
     }
 
+    /// Replaces `D/chain`; a chain without a line has no head.
     fn store_head(&self) -> Result<(), ArchiveError> {
-        self.flushed_head.map_or(Ok(()), |head| head.store(&self.dir))
+        let Some(head) = self.flushed_head else { return Ok(()) };
+        ChainFile { head, checkpoint: self.checkpoints.digest() }.store(&self.dir)
+    }
+
+    fn checkpoint_if_due(&mut self) -> Result<(), ArchiveError> {
+        let lines = self.flushed_head.map_or(0, |head| head.seq + 1);
+        let waited = self.clock.wall().unix_millis().saturating_sub(self.checkpointed.unix_millis());
+        let due = lines.saturating_sub(self.checkpoints.lines()) >= CHECKPOINT_LINES || waited >= CHECKPOINT_MILLIS;
+        if due { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Writes down where the chain stands and what the closed files hold. Everything flushed must be safe before.
+    fn checkpoint(&mut self) -> Result<(), ArchiveError> {
+        let open = self.base.as_ref().map_or_else(Vec::new, |base| {
+            vec![format!("records/{base}{RECORDS_END}"), format!("warc/{base}{}", self.config.format.ending())]
+        });
+        let at = self.clock.wall();
+        self.checkpointed = at;
+        self.checkpoints.add(&Now {
+            at: at.to_string(),
+            head: self.flushed_head,
+            config: self.config.crawl.config_digest,
+            open: &open,
+            signer: self.config.signer.as_deref(),
+        })
     }
 
     fn check_free(&self) -> Result<(), ArchiveError> {

@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use comity_policy::{Digest, Identity, Overrides};
 
-use crate::ArchiveError;
+use crate::{ArchiveError, CheckpointSigner};
 
 /// The settings of an archive: the `[archive]` section, resolved, and what every file says about the crawl.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct ArchiveConfig {
     /// Bytes that must stay free on the device (default 2 GB); 0 switches the check off. Not checked on systems that
     /// do not say.
     pub min_free: u64,
+    /// What signs the checkpoints; `None` leaves them unsigned.
+    pub signer: Option<Arc<dyn CheckpointSigner>>,
     /// What every file says about the crawl.
     pub crawl: CrawlFacts,
 }
@@ -84,6 +88,7 @@ impl ArchiveConfig {
             dedup: false,
             rollover: 1_000_000_000,
             min_free: 2_000_000_000,
+            signer: None,
             crawl,
         }
     }

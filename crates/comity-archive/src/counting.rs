@@ -9,7 +9,16 @@ pub(crate) struct Counting<R> {
 
 impl<R: BufRead> Counting<R> {
     pub(crate) const fn new(inner: R) -> Self {
-        Self { inner, consumed: 0 }
+        Self::starting_at(inner, 0)
+    }
+
+    /// `inner` stands at byte `consumed` of its file.
+    pub(crate) const fn starting_at(inner: R, consumed: u64) -> Self {
+        Self { inner, consumed }
+    }
+
+    pub(crate) fn into_inner(self) -> R {
+        self.inner
     }
 
     pub(crate) const fn consumed(&self) -> u64 {

@@ -59,6 +59,8 @@
 //! | `warc` | heads made true to the stored body, the grammar, members; [`WarcReader`] |
 //! | `record`, `records` | [`Record`]: what was known; its files; [`read_records`] |
 //! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
+//! | `checkpoint` | [`Checkpoint`]: sums of closed files and the chain's place, signed where a key is given |
+//! | [`verify`] | does a crawl directory still hold what was written? |
 //! | `evidence` | [`EvidenceStore`]: robots.txt copies, dated, once per digest |
 
 #[cfg(test)]
@@ -67,6 +69,7 @@ extern crate self as comity_archive;
 mod append_file;
 mod archive;
 mod chain;
+mod checkpoint;
 mod config;
 mod counting;
 mod digests;
@@ -89,10 +92,12 @@ mod robots_responses;
 mod shared;
 mod store_event;
 mod stored;
+pub mod verify;
 mod warc;
 
 pub use archive::Archive;
-pub use chain::{ChainFault, ChainHead, ChainReport, ChainVerifier, Content, Line, LineError, verify_chain};
+pub use chain::{ChainFault, ChainFile, ChainHead, ChainReport, ChainVerifier, Content, Line, LineError, verify_chain};
+pub use checkpoint::{Checkpoint, CheckpointError, CheckpointSigner, FileSum, Prefix, Signed};
 pub use config::{ArchiveConfig, CrawlFacts, WarcFormat};
 pub use entropy::{Entropy, OsEntropy};
 pub use error::ArchiveError;
@@ -108,3 +113,4 @@ pub use shared::{PreparedEvent, SharedArchive};
 pub use stored::{Stored, StoredWarc};
 pub use warc::reader::{Damage, WarcError, WarcReader};
 pub use warc::record::{Grammar, WarcRecord};
+pub use warc::stream::{WarcHead, WarcStream};

@@ -8,6 +8,8 @@ use crate::{ArchiveError, WarcFormat};
 /// Ends of the file families that share their base names.
 pub(crate) const WARC_ENDS: [&str; 2] = [WarcFormat::Gzip.ending(), WarcFormat::Zstd.ending()];
 pub(crate) const RECORDS_END: &str = ".jsonl.zst";
+/// End of the index beside a WARC file.
+pub(crate) const INDEX_END: &str = ".cdxj";
 
 /// How many serial numbers are tried before giving up.
 const TRIES: u32 = 10_000;

@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Print the records of a crawl as JSON lines.
     Records(RecordsArgs),
+    /// Check that the directory of a crawl still holds what was written: chain, WARC files, evidence, signatures.
+    Verify(VerifyArgs),
     /// Why a URL was or was not fetched, from the records of a crawl.
     Explain(ExplainArgs),
     /// Who is not to be visited at all.
@@ -167,6 +169,21 @@ pub(crate) struct InitArgs {
 pub(crate) struct RecordsArgs {
     /// The crawl directory.
     pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The crawl directory; no crawl may be running in it.
+    pub(crate) dir: PathBuf,
+    /// The key that must have signed every checkpoint: its public half in base64url, or a key file.
+    #[arg(long, value_name = "KEY|FILE")]
+    pub(crate) key: Option<String>,
+    /// Files checked at once; default: one for each core.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Print what was found as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -145,6 +145,10 @@ fn the_demo_ends_without_a_violation_and_its_refusal_can_be_explained() {
     let said: serde_json::Value = serde_json::from_slice(&demo.stdout).unwrap();
     assert_eq!(said["violations"], 0, "{said}");
     assert!(said["origins"].as_u64() >= Some(50) && said["pages"].as_u64() > Some(900), "{said}");
+    let verified = comity(home.path(), &["verify", dir.to_str().unwrap(), "--json"]);
+    let found: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert_eq!((verified.status.code(), found["holds"].as_bool()), (Some(0), Some(true)), "{found}");
+    assert_eq!(found["notes"], serde_json::json!([]), "a closed crawl leaves nothing to tell");
     let records = comity(home.path(), &["records", dir.to_str().unwrap()]);
     assert!(records.status.success());
     let lines = String::from_utf8(records.stdout).unwrap();
@@ -158,4 +162,14 @@ fn the_demo_ends_without_a_violation_and_its_refusal_can_be_explained() {
     let text = String::from_utf8_lossy(&explained.stdout).into_owned();
     let line = refused["body"]["rule"]["line"].to_string();
     assert!(text.contains("robots.disallow") && text.contains(&format!("line {line}")), "{text}");
+
+    let warc = fs::read_dir(dir.join("warc")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&warc).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&warc, bytes).unwrap();
+    let verified = comity(home.path(), &["verify", dir.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert_eq!(verified.status.code(), Some(1), "{said}");
+    assert!(said.contains("file_sum: warc/"), "{said}");
 }

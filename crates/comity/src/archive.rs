@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_archive::{Archive, CrawlFacts, EvidenceStore, OsEntropy, SharedArchive};
+use comity_archive::{Archive, CheckpointSigner, CrawlFacts, EvidenceStore, OsEntropy, SharedArchive};
+use comity_fetch::signature::SigningKey;
 use comity_gate::StateDir;
 use comity_policy::{Clock, Digest, OnUnreachable};
 use sha2::{Digest as _, Sha256};
@@ -33,6 +34,8 @@ pub(crate) fn open(
     let mut settings = comity_archive::ArchiveConfig::new(facts);
     settings.min_free = config.archive.min_free;
     settings.warc = config.archive.warc.is_some();
+    settings.signer =
+        config.archive.signing_key.clone().map(|key| Arc::new(KeySigner(key)) as Arc<dyn CheckpointSigner>);
     if let Some(warc) = config.archive.warc {
         (settings.format, settings.level, settings.dedup) = (warc.format, warc.level, warc.dedup);
         settings.rollover = warc.rollover;
@@ -41,6 +44,20 @@ pub(crate) fn open(
     let evidence = EvidenceStore::open(dir)?;
     let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
     Ok(Store::new(archive, evidence, dir.to_owned(), state, clock.now()))
+}
+
+/// Signs checkpoints with a key of the fetcher's kind.
+#[derive(Debug)]
+struct KeySigner(SigningKey);
+
+impl CheckpointSigner for KeySigner {
+    fn public(&self) -> String {
+        self.0.public().to_owned()
+    }
+
+    fn sign(&self, bytes: &[u8]) -> Vec<u8> {
+        self.0.sign_bytes(bytes)
+    }
 }
 
 /// What `crawl.toml` holds.

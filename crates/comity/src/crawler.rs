@@ -215,10 +215,11 @@ impl CrawlerBuilder {
         let state = archive::open_state(dir.as_deref(), &config, &clock)?;
         let others = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
         let (frontier, key) = open::queue(dir.as_deref(), &config, &clock, (key, others), work)?;
+        // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
+        let opened = dir.as_deref().map(|dir| archive::open(dir, &config, &clock, state.clone())).transpose()?;
         if let Some(dir) = &dir {
             open::mark(dir, &config)?;
         }
-        let opened = dir.as_deref().map(|dir| archive::open(dir, &config, &clock, state.clone())).transpose()?;
         let traps = Traps::new(&config.traps);
         let mut scope = config.scope.clone();
         let scope_seeds = widened(dir.as_deref(), &mut scope, &traps)?;

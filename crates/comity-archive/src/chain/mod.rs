@@ -3,6 +3,8 @@
 mod line;
 mod verify;
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use comity_policy::Digest;
@@ -31,12 +33,23 @@ pub struct ChainHead {
     pub link: Digest,
 }
 
+/// What `D/chain` says: the chain's head, and the last checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainFile {
+    /// The last line.
+    pub head: ChainHead,
+    /// Digest of the last checkpoint; `None` in files of the first version.
+    pub checkpoint: Option<Digest>,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct HeadFile {
+struct Wire {
     v: u32,
     seq: u64,
     link: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checkpoint: Option<String>,
 }
 
 impl ChainHead {
@@ -45,28 +58,53 @@ impl ChainHead {
     /// # Errors
     /// When it cannot be read or is no chain head.
     pub fn load(dir: &Path) -> Result<Option<Self>, ArchiveError> {
+        Ok(ChainFile::load(dir)?.map(|file| file.head))
+    }
+}
+
+impl ChainFile {
+    /// Reads `D/chain`; `None` when there is none. Strict: exactly the text that is written is taken.
+    ///
+    /// # Errors
+    /// When it cannot be read or is anything else.
+    pub fn load(dir: &Path) -> Result<Option<Self>, ArchiveError> {
         let path = dir.join("chain");
-        let text = match std::fs::read(&path) {
-            Ok(text) => text,
+        let mut text = Vec::new();
+        match File::open(&path).and_then(|file| file.take(MAX_CHAIN_FILE).read_to_end(&mut text)) {
+            Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(ArchiveError::io(&path, error)),
-        };
-        let wrong = |problem: String| ArchiveError::Chain { path: path.clone(), problem };
-        let file: HeadFile = serde_json::from_slice(&text).map_err(|e| wrong(format!("no chain head: {e}")))?;
-        if file.v != 1 {
-            return Err(wrong(format!("version {} is not known, 1 is", file.v)));
         }
-        let link = file.link.parse().map_err(|e| wrong(format!("link: {e}")))?;
-        Ok(Some(Self { seq: file.seq, link }))
+        let wrong = |problem: String| ArchiveError::Chain { path: path.clone(), problem };
+        let wire: Wire = serde_json::from_slice(&text).map_err(|e| wrong(format!("no chain head: {e}")))?;
+        let digest = |hex: &str| hex.parse::<Digest>().map_err(|e| wrong(e.to_string()));
+        if !matches!((wire.v, &wire.checkpoint), (1, None) | (2, Some(_))) {
+            return Err(wrong(format!("version {} is not known, 1 and 2 are", wire.v)));
+        }
+        let head = ChainHead { seq: wire.seq, link: digest(&wire.link)? };
+        let file = Self { head, checkpoint: wire.checkpoint.as_deref().map(digest).transpose()? };
+        if file.to_text().as_bytes() == text { Ok(Some(file)) } else { Err(wrong("not as it was written".to_owned())) }
     }
 
     /// Replaces `D/chain` as a whole.
     pub(crate) fn store(self, dir: &Path) -> Result<(), ArchiveError> {
         let path = dir.join("chain");
-        let text = format!("{{\"v\":1,\"seq\":{},\"link\":\"{}\"}}\n", self.seq, self.link);
-        replace(&path, text.as_bytes()).map_err(|e| ArchiveError::io(&path, e))
+        replace(&path, self.to_text().as_bytes()).map_err(|e| ArchiveError::io(&path, e))
+    }
+
+    fn to_text(self) -> String {
+        let ChainHead { seq, link } = self.head;
+        match self.checkpoint {
+            None => format!("{{\"v\":1,\"seq\":{seq},\"link\":\"{link}\"}}\n"),
+            Some(digest) => {
+                format!("{{\"v\":2,\"seq\":{seq},\"link\":\"{link}\",\"checkpoint\":\"{digest}\"}}\n")
+            }
+        }
     }
 }
+
+/// Bytes of `D/chain` that are read.
+const MAX_CHAIN_FILE: u64 = 4096;
 
 /// `sha256(salt ‖ content)`: binds the content without giving anything of it away once the salt is gone.
 pub(crate) fn commitment(salt: &[u8], content: &[u8]) -> Digest {

@@ -41,6 +41,11 @@ pub struct ChainVerifier {
 }
 
 impl ChainVerifier {
+    /// Checks from the line after `head` on.
+    pub(crate) const fn after(head: Option<ChainHead>) -> Self {
+        Self { report: ChainReport { lines: 0, erased: 0, head } }
+    }
+
     /// Takes in the next line.
     ///
     /// # Errors

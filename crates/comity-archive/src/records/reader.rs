@@ -1,6 +1,6 @@
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::append_file::OPEN_SUFFIX;
@@ -49,17 +49,19 @@ impl fmt::Display for TornFrame {
 #[derive(Debug)]
 pub struct RecordsReader {
     files: std::vec::IntoIter<PathBuf>,
-    open: Option<OpenFile>,
+    open: Option<Frames<BufReader<File>>>,
     lines: std::vec::IntoIter<Line>,
     torn: Vec<TornFrame>,
 }
 
+/// The frames of one file, one after the other. Memory: one frame.
 #[derive(Debug)]
-pub(crate) struct OpenFile {
+pub(crate) struct Frames<R> {
     path: PathBuf,
-    input: Counting<BufReader<File>>,
+    input: Counting<R>,
 }
 
+/// What comes next in a file.
 pub(crate) enum Frame {
     Lines(Vec<Line>),
     End,
@@ -106,7 +108,7 @@ impl RecordsReader {
             let file = match &mut self.open {
                 Some(file) => file,
                 None => match self.files.next() {
-                    Some(path) => self.open.insert(OpenFile::new(path)?),
+                    Some(path) => self.open.insert(Frames::open(path)?),
                     None => return Ok(false),
                 },
             };
@@ -145,10 +147,17 @@ impl Iterator for RecordsReader {
     }
 }
 
-impl OpenFile {
-    pub(crate) fn new(path: PathBuf) -> Result<Self, RecordsError> {
+impl Frames<BufReader<File>> {
+    pub(crate) fn open(path: PathBuf) -> Result<Self, RecordsError> {
         let file = File::open(&path).map_err(|e| at(&path, 0, e))?;
-        Ok(Self { input: Counting::new(BufReader::with_capacity(64 * 1024, file)), path })
+        Ok(Self::new(path, BufReader::with_capacity(64 * 1024, file)))
+    }
+}
+
+impl<R: BufRead> Frames<R> {
+    /// Reads from the start of the file at `path`, which is for messages only.
+    pub(crate) const fn new(path: PathBuf, input: R) -> Self {
+        Self { input: Counting::new(input), path }
     }
 
     /// Where the next frame begins.
@@ -156,6 +165,12 @@ impl OpenFile {
         self.input.consumed()
     }
 
+    /// What is read from.
+    pub(crate) fn into_inner(self) -> R {
+        self.input.into_inner()
+    }
+
+    /// Inflates the next frame and reads its lines.
     pub(crate) fn frame(&mut self) -> Result<Frame, RecordsError> {
         let offset = self.input.consumed();
         if self.input.at_end().map_err(|e| at(&self.path, offset, e))? {
@@ -181,7 +196,7 @@ impl OpenFile {
 }
 
 /// Files of `folder`, open ones too, unsorted.
-fn record_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn record_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -199,7 +214,7 @@ fn record_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn first_seq(path: &Path) -> Result<Option<u64>, RecordsError> {
-    Ok(match OpenFile::new(path.to_owned())?.frame()? {
+    Ok(match Frames::open(path.to_owned())?.frame()? {
         Frame::Lines(lines) => lines.first().map(|line| line.seq),
         Frame::End | Frame::Torn(_) => None,
     })

@@ -6,7 +6,7 @@ use super::cut;
 use crate::append_file::OPEN_SUFFIX;
 use crate::chain::{Content, Line};
 use crate::disk::sync_folder;
-use crate::records::reader::{Frame, OpenFile};
+use crate::records::reader::{Frame, Frames};
 use crate::records::writer::frame_compressor;
 use crate::{ArchiveError, ChainHead};
 
@@ -43,7 +43,7 @@ impl RecordsTail {
     pub(super) fn read(path: &Path, name: &str) -> Result<Self, ArchiveError> {
         let wrong = |e: crate::RecordsError| ArchiveError::Chain { path: path.to_owned(), problem: e.to_string() };
         let is_open = path.to_string_lossy().ends_with(OPEN_SUFFIX);
-        let mut file = OpenFile::new(path.to_owned()).map_err(wrong)?;
+        let mut file = Frames::open(path.to_owned()).map_err(wrong)?;
         let mut tail = Self { path: path.to_owned(), name: name.to_owned(), lines: Vec::new(), end: 0 };
         loop {
             let frame = tail.end;

@@ -5,7 +5,7 @@ use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 /// Header of every member: deflate, no flags, mtime 0, no extra flags, unknown system (RFC 1952 §2.3).
 ///
 /// No time and no name, so that the output depends on the content only.
-const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+pub(super) const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
 /// Free room kept ahead of the compressor.
 const ROOM: usize = 32 * 1024;

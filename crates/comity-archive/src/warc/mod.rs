@@ -10,6 +10,7 @@ pub(crate) mod open_member;
 pub(crate) mod reader;
 pub(crate) mod record;
 pub(crate) mod scan;
+pub(crate) mod stream;
 pub(crate) mod text;
 pub(crate) mod writer;
 mod zstd_frame;

@@ -48,14 +48,19 @@ pub enum Damage {
 
 impl fmt::Display for WarcError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "record at byte {}: ", self.offset)?;
-        match &self.damage {
-            Damage::Torn => f.write_str("the file ends inside it"),
-            Damage::Gzip(problem) => write!(f, "gzip: {problem}"),
-            Damage::Zstd(problem) => write!(f, "zstd: {problem}"),
-            Damage::Io(error) => write!(f, "{error}"),
-            Damage::Grammar(problem) => write!(f, "{problem}"),
-            Damage::TooLarge(limit) => write!(f, "larger than {limit} bytes"),
+        write!(f, "record at byte {}: {}", self.offset, self.damage)
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Torn => f.write_str("the file ends inside it"),
+            Self::Gzip(problem) => write!(f, "gzip: {problem}"),
+            Self::Zstd(problem) => write!(f, "zstd: {problem}"),
+            Self::Io(error) => write!(f, "{error}"),
+            Self::Grammar(problem) => write!(f, "{problem}"),
+            Self::TooLarge(limit) => write!(f, "larger than {limit} bytes"),
         }
     }
 }

@@ -91,14 +91,8 @@ impl WarcRecord {
 pub(crate) fn parse_record(mut text: Vec<u8>, offset: u64, length: u64) -> Result<WarcRecord, Grammar> {
     let fail = |problem: &str| Grammar(problem.to_owned());
     let end = text.windows(4).position(|w| w == b"\r\n\r\n").ok_or_else(|| fail("no empty line ends the header"))?;
-    let head = text.get(..end).unwrap_or_default();
-    let head = std::str::from_utf8(head).map_err(|_| fail("the header is not UTF-8"))?;
-    let (version, fields) = parse_header(head)?;
-    check_fields(&fields)?;
-    let stated = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Length"));
-    let stated = stated.map(|(_, value)| value.clone()).unwrap_or_default();
-    let digits = stated.bytes().all(|b| b.is_ascii_digit());
-    let len = stated.parse::<usize>().ok().filter(|_| digits).ok_or_else(|| fail("Content-Length is no number"))?;
+    let Head { version, fields, length: len } = parse_head(text.get(..end).unwrap_or_default())?;
+    let len = usize::try_from(len).map_err(|_| fail("Content-Length is larger than memory"))?;
     let mut block = text.split_off(end + 4);
     match block.len().checked_sub(4) {
         Some(found) if found == len && block.ends_with(b"\r\n\r\n") => block.truncate(len),
@@ -108,6 +102,26 @@ pub(crate) fn parse_record(mut text: Vec<u8>, offset: u64, length: u64) -> Resul
         }
     }
     Ok(WarcRecord { offset, length, version, fields, block })
+}
+
+/// What a record header says.
+pub(crate) struct Head {
+    pub(crate) version: String,
+    pub(crate) fields: Vec<(String, String)>,
+    /// `Content-Length`.
+    pub(crate) length: u64,
+}
+
+/// Parses a record header, without its closing empty line.
+pub(crate) fn parse_head(head: &[u8]) -> Result<Head, Grammar> {
+    let head = std::str::from_utf8(head).map_err(|_| Grammar::new("the header is not UTF-8"))?;
+    let (version, fields) = parse_header(head)?;
+    check_fields(&fields)?;
+    let stated = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Length"));
+    let stated = stated.map(|(_, value)| value.as_str()).unwrap_or_default();
+    let digits = stated.bytes().all(|b| b.is_ascii_digit());
+    let length = stated.parse().ok().filter(|_| digits).ok_or_else(|| Grammar::new("Content-Length is no number"))?;
+    Ok(Head { version, fields, length })
 }
 
 pub(super) fn parse_header(head: &str) -> Result<(String, Vec<(String, String)>), Grammar> {

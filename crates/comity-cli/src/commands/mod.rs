@@ -13,6 +13,7 @@ mod records;
 mod robots;
 mod sitemap;
 mod url;
+mod verify;
 
 use crate::args::{Cli, Command, UrlCommand};
 use crate::exit::{Exit, Failure};
@@ -25,6 +26,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Gateway(args) => gateway::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Records(args) => records::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Optout(command) => optout::run(&command),
         Command::Robots(command) => robots::run(&command),

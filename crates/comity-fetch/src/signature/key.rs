@@ -53,6 +53,13 @@ impl SigningKey {
         &self.x
     }
 
+    /// The Ed25519 signature of these bytes, 64 bytes: for texts that are no requests. They must begin with a line that says
+    /// what they are, so that no signature serves for anything else.
+    #[must_use]
+    pub fn sign_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        self.sign(bytes).as_ref().to_vec()
+    }
+
     /// Signs these bytes.
     pub(crate) fn sign(&self, bytes: &[u8]) -> ring::signature::Signature {
         self.pair.sign(bytes)

@@ -9,10 +9,20 @@ use comity_fetch::{AddressGuard, SystemRandom};
 use comity_policy::{Identity, Network};
 use comity_signals::{Declared, Purpose};
 
-use super::file::AgentSection;
+use super::file::{AgentSection, ArchiveSection};
 use super::{ConfigError, ConfigFile};
 
 impl AgentSection {
+    /// Brings a relative key file to `folder`.
+    pub(crate) fn anchor(&mut self, folder: &Path) {
+        if let Some(file) = &mut self.signing_key {
+            let joined = folder.join(&*file);
+            *file = std::path::absolute(&joined).unwrap_or(joined);
+        }
+    }
+}
+
+impl ArchiveSection {
     /// Brings a relative key file to `folder`.
     pub(crate) fn anchor(&mut self, folder: &Path) {
         if let Some(file) = &mut self.signing_key {
@@ -63,13 +73,12 @@ pub(super) fn signer(agent: &AgentSection) -> Result<Option<Signer>, ConfigError
         }
     };
     let url: SignatureAgent = url.parse().map_err(|e| ConfigError::new(e).at("[agent] signature_agent"))?;
-    Ok(Some(Signer::new(read_key(path)?, url, Arc::new(SystemRandom::new()))))
+    Ok(Some(Signer::new(read_key("[agent] signing_key", path)?, url, Arc::new(SystemRandom::new()))))
 }
 
-fn read_key(path: &Path) -> Result<SigningKey, ConfigError> {
-    SigningKey::read(path).map_err(|error| {
-        ConfigError::new(format!("{}: {error}", path.display())).at("[agent] signing_key").hint(error.hint())
-    })
+pub(super) fn read_key(place: &str, path: &Path) -> Result<SigningKey, ConfigError> {
+    SigningKey::read(path)
+        .map_err(|error| ConfigError::new(format!("{}: {error}", path.display())).at(place).hint(error.hint()))
 }
 
 /// The address blocks that the crawler comes from.

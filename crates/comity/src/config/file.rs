@@ -317,6 +317,9 @@ section! {
         rollover: ByteSize,
         /// Free space below which the crawl stops; default 2 GB.
         min_free: ByteSize,
+        /// Key that signs the checkpoints of the chain: a file, PKCS#8 in PEM or JWK, Ed25519. Relative to the file that
+        /// names it.
+        signing_key: PathBuf,
     }
 }
 
@@ -391,6 +394,7 @@ impl ConfigFile {
         let mut read = Self::parse(&text, Some(file))?;
         let folder = file.parent().unwrap_or(file);
         read.agent.anchor(folder);
+        read.archive.anchor(folder);
         read.optout.anchor(folder);
         read.fetch.anchor(folder);
         Ok(read)

@@ -36,6 +36,7 @@ impl GateSettings {
     pub(super) fn of(file: &mut ConfigFile) -> Result<Self, ConfigError> {
         // Files named by the builder or by flags belong to the folder the process works in.
         file.agent.anchor(Path::new(""));
+        file.archive.anchor(Path::new(""));
         file.optout.anchor(Path::new(""));
         file.fetch.anchor(Path::new(""));
         let identity = agent::identity(file)?;

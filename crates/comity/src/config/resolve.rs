@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use comity_archive::WarcFormat;
 use comity_extract::PageOptions;
+use comity_fetch::signature::SigningKey;
 use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
@@ -118,6 +119,8 @@ pub struct ArchiveConfig {
     pub warc: Option<WarcSettings>,
     /// Free space below which the crawl stops.
     pub min_free: u64,
+    /// What signs the checkpoints; `None` leaves them unsigned.
+    pub signing_key: Option<SigningKey>,
 }
 
 /// The `[archive]` keys about WARC files.
@@ -388,7 +391,9 @@ fn archive(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> {
         dedup: typed.dedup.unwrap_or(false),
         rollover,
     });
-    Ok(ArchiveConfig { warc, min_free: typed.min_free.map_or(2_000_000_000, |size| size.0) })
+    let signing_key = typed.signing_key.as_deref().map(|path| agent::read_key("[archive] signing_key", path));
+    let min_free = typed.min_free.map_or(2_000_000_000, |size| size.0);
+    Ok(ArchiveConfig { warc, min_free, signing_key: signing_key.transpose()? })
 }
 
 const FORMATS: [(&str, WarcFormat); 2] = [("gzip", WarcFormat::Gzip), ("zstd", WarcFormat::Zstd)];

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod tamper;
 
 use comity_archive::{ArchiveConfig, ChainHead, ChainReport, ChainVerifier, Content, Line, verify_chain};
 use common::*;

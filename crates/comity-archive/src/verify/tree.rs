@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::append_file::OPEN_SUFFIX;
+use crate::names::{INDEX_END, RECORDS_END, WARC_ENDS};
+
+/// The files of a crawl directory.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// By their common base name.
+    pub(super) pairs: BTreeMap<String, Pair>,
+    /// Indexes beside WARC files.
+    pub(super) indexes: Vec<Entry>,
+    /// Files in `records` and `warc` that are of no family.
+    pub(super) strangers: Vec<String>,
+    /// What else lies in the directory itself.
+    pub(super) beside: Vec<String>,
+}
+
+/// A records file and the WARC file beside it.
+#[derive(Debug, Default)]
+pub(super) struct Pair {
+    pub(super) records: Option<Entry>,
+    pub(super) warc: Option<Entry>,
+}
+
+/// A file.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// Its final name below the crawl directory: how checkpoints name it.
+    pub(super) name: String,
+    /// Where it is.
+    pub(super) path: PathBuf,
+    /// Whether it still has its `.open` suffix.
+    pub(super) open: bool,
+}
+
+/// What comity writes into a crawl directory, beside `records`, `warc` and `evidence`.
+const KNOWN: [&str; 7] = ["crawl.toml", "chain", "checkpoints.jsonl", "records", "warc", "evidence", "state"];
+
+impl Tree {
+    pub(super) fn read(dir: &Path) -> io::Result<Self> {
+        let mut tree = Self::default();
+        for name in names(dir)? {
+            if !KNOWN.contains(&name.as_str()) {
+                tree.beside.push(name);
+            }
+        }
+        for folder in ["records", "warc"] {
+            for name in names(&dir.join(folder))? {
+                tree.place(dir, folder, &name);
+            }
+        }
+        Ok(tree)
+    }
+
+    /// True when no file is still open: the crawl was closed, and not killed.
+    pub(super) fn is_closed(&self) -> bool {
+        let files = self.pairs.values().flat_map(|pair| [&pair.records, &pair.warc]).flatten();
+        !files.into_iter().any(|entry| entry.open)
+    }
+
+    fn place(&mut self, dir: &Path, folder: &str, name: &str) {
+        let last = name.strip_suffix(OPEN_SUFFIX).unwrap_or(name);
+        let entry = Entry {
+            name: format!("{folder}/{last}"),
+            path: dir.join(folder).join(name),
+            open: last.len() < name.len(),
+        };
+        let base = |end: &str| last.strip_suffix(end).filter(|base| !base.is_empty()).map(ToOwned::to_owned);
+        match folder {
+            "records" => match base(RECORDS_END) {
+                Some(base) if self.pairs.get(&base).is_none_or(|pair| pair.records.is_none()) => {
+                    self.pairs.entry(base).or_default().records = Some(entry);
+                }
+                _ => self.strangers.push(format!("{folder}/{name}")),
+            },
+            _ => match (WARC_ENDS.iter().find_map(|end| base(end)), base(INDEX_END)) {
+                (Some(base), _) if self.pairs.get(&base).is_none_or(|pair| pair.warc.is_none()) => {
+                    self.pairs.entry(base).or_default().warc = Some(entry);
+                }
+                (None, Some(_)) if !entry.open => self.indexes.push(entry),
+                _ => self.strangers.push(format!("{folder}/{name}")),
+            },
+        }
+    }
+}
+
+/// Names in a folder, sorted; one that is not there has none.
+pub(super) fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,109 @@
+use std::path::Path;
+use std::time::Duration;
+
+use comity::policy::Clock as _;
+use comity_archive::verify::{Verification, VerifyOptions, verify};
+use comity_fetch::SystemClock;
+use comity_fetch::signature::SigningKey;
+use data_encoding::BASE64URL_NOPAD;
+use serde_json::{Value, json};
+
+use super::print;
+use crate::args::VerifyArgs;
+use crate::exit::{Exit, Failure};
+
+/// `comity verify D`: does the directory still hold what was written?
+pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
+    let dir = &args.dir;
+    if !dir.join("records").is_dir() && !dir.join("crawl.toml").is_file() {
+        return Err(Failure::usage(format!("{} holds no crawl", dir.display()))
+            .hint("give the folder that `comity crawl --dir` wrote"));
+    }
+    let key = args.key.as_deref().map(public_key).transpose()?;
+    let clock = SystemClock::new();
+    let began = clock.now();
+    let found = verify(dir, &VerifyOptions { threads: args.threads, key });
+    let found = found.map_err(|e| Failure::storage(e.to_string()))?;
+    let took = clock.now().since(began);
+    if args.json {
+        print(&object(&found, took).to_string())?
+    } else {
+        print(text(&found, took).trim_end())?
+    }
+    Ok(if found.holds() { Exit::Done } else { Exit::Findings })
+}
+
+/// A public key in base64url, or a key file whose public half is meant.
+fn public_key(given: &str) -> Result<String, Failure> {
+    if BASE64URL_NOPAD.decode(given.as_bytes()).is_ok_and(|bytes| bytes.len() == 32) {
+        return Ok(given.to_owned());
+    }
+    let key = SigningKey::read(Path::new(given)).map_err(|error| {
+        Failure::usage(format!("--key {given}: neither 32 bytes in base64url nor a key file: {error}"))
+            .hint(error.hint())
+    })?;
+    Ok(key.public().to_owned())
+}
+
+fn object(found: &Verification, took: Duration) -> Value {
+    let totals: serde_json::Map<String, Value> =
+        found.totals.iter().map(|(kind, count)| (kind.as_str().to_owned(), json!(count))).collect();
+    json!({
+        "holds": found.holds(),
+        "checked": found.checked,
+        "head": found.head.map(|head| json!({"seq": head.seq, "link": head.link.to_string()})),
+        "keys": found.keys,
+        "faults": found.faults,
+        "totals": totals,
+        "notes": found.notes,
+        "elapsed_s": took.as_secs_f64(),
+    })
+}
+
+fn text(found: &Verification, took: Duration) -> String {
+    let checked = &found.checked;
+    let mut lines = Vec::new();
+    let mut say = |label: &str, value: String| lines.push(format!("{label:12} {value}"));
+    say(
+        "records",
+        format!("{} lines in {} files, {} bytes", checked.lines, checked.records_files, checked.records_bytes),
+    );
+    if checked.erased > 0 {
+        say("erased", format!("{} of the lines: their links hold, their content is gone", checked.erased));
+    }
+    say(
+        "WARC",
+        format!("{} records in {} files, {} bytes", checked.warc_records, checked.warc_files, checked.warc_bytes),
+    );
+    say(
+        "evidence",
+        format!("{} copies, {} bytes, {} sightings", checked.copies, checked.copy_bytes, checked.sightings),
+    );
+    say("checkpoints", format!("{}, over {} files", checked.checkpoints, checked.summed_files));
+    match found.keys.as_slice() {
+        [] => say("signatures", "none".to_owned()),
+        keys => say(
+            "signatures",
+            format!("{} of {} checkpoints, by {}", checked.signed, checked.checkpoints, keys.join(", ")),
+        ),
+    }
+    if let Some(head) = found.head {
+        say("head", format!("line {}, {}", head.seq, head.link));
+    }
+    let inflated = checked.line_bytes + checked.block_bytes + checked.copy_bytes;
+    let rate = inflated as f64 / 1e6 / took.as_secs_f64().max(1e-6);
+    say("took", format!("{:.1} s, {rate:.0} MB/s of what was inflated", took.as_secs_f64()));
+    found.notes.iter().for_each(|note| say("note", note.clone()));
+    for fault in &found.faults {
+        let more = found.totals.get(&fault.kind).copied().unwrap_or(1).saturating_sub(1);
+        let more = if more > 0 { format!(" (and {more} more of the kind)") } else { String::new() };
+        say("FAULT", format!("{fault}{more}"));
+    }
+    let verdict = if found.holds() {
+        "everything holds"
+    } else {
+        "it does not hold: each line above is the first fault of its kind"
+    };
+    lines.push(verdict.to_owned());
+    lines.join("\n")
+}
