@@ -134,6 +134,9 @@ pub(crate) struct CrawlArgs {
     /// Go on with the crawl in --dir although its configuration means something else now.
     #[arg(long)]
     pub(crate) accept_config: bool,
+    /// Go on with the crawl in --dir although its queue lost a part of what was safe on the disk.
+    #[arg(long)]
+    pub(crate) accept_loss: bool,
     /// Write records only, no WARC files.
     #[arg(long)]
     pub(crate) no_warc: bool,

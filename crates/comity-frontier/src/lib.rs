@@ -59,6 +59,7 @@
 //! | `scheduler` | [`Scheduler`]: due origins, leases, the URLs held ready |
 //! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
 //! | `store`, `memory`, `disk` | [`Store`], the key-value contract; [`MemoryStore`], [`DiskStore`] |
+//! | `records` | [`RecordMark`]: how far the records have come that a power cut may take |
 //! | `seen` | the seen-set: fingerprints in memory |
 //! | `revisit` | [`Revisit`], [`Visited`], [`Hint`]: URLs that are visited anew; [`RevisitPolicy`]: when |
 //! | `key`, `queued`, `summary`, `rest`, `totals` | the stored forms, versioned |
@@ -72,6 +73,7 @@ mod local;
 mod memory;
 mod offer;
 mod queued;
+mod records;
 mod rest;
 mod revisit;
 mod scheduler;
@@ -90,6 +92,7 @@ pub use local::{Local, OtherRules};
 pub use memory::MemoryStore;
 pub use offer::{Offer, Offered};
 pub use queued::{QueuedUrl, RecordError};
+pub use records::RecordMark;
 pub use revisit::{
     CaptureRef, Finding, GONE_FOR_GOOD, Hint, Intervals, LONGEST_VALIDATOR, NextVisit, Revisit, RevisitPolicy, Visited,
 };

@@ -11,6 +11,7 @@ pub struct MemoryStore {
     due: Table,
     visit: Table,
     meta: Table,
+    left: Table,
 }
 
 type Table = BTreeMap<Box<[u8]>, Box<[u8]>>;
@@ -42,6 +43,7 @@ impl MemoryStore {
             Keyspace::Due => &self.due,
             Keyspace::Visit => &self.visit,
             Keyspace::Meta => &self.meta,
+            Keyspace::Left => &self.left,
         }
     }
 
@@ -53,6 +55,7 @@ impl MemoryStore {
             Keyspace::Due => &mut self.due,
             Keyspace::Visit => &mut self.visit,
             Keyspace::Meta => &mut self.meta,
+            Keyspace::Left => &mut self.left,
         }
     }
 }

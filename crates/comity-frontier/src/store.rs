@@ -53,11 +53,14 @@ pub enum Keyspace {
     Visit,
     /// Name → setting: the versions of the formats, the number of the run, the sums over all origins.
     Meta,
+    /// `records ‖ number` → a URL that left the queue since the records of the crawl were last safe on the disk, and how:
+    /// where a power cut takes its record, it comes back.
+    Left,
 }
 
 impl Keyspace {
     /// Every keyspace.
-    pub const ALL: [Self; 6] = [Self::Queue, Self::Seen, Self::Origin, Self::Due, Self::Visit, Self::Meta];
+    pub const ALL: [Self; 7] = [Self::Queue, Self::Seen, Self::Origin, Self::Due, Self::Visit, Self::Meta, Self::Left];
 }
 
 /// Changes that are made together or not at all. A key is deleted or inserted at most once.
@@ -99,6 +102,8 @@ pub enum StoreError {
     Io(std::io::Error),
     /// What stands there is not what was written, or of a later version.
     Format(String),
+    /// A part of what was safe on the disk is missing.
+    Behind(String),
     /// The store's thread is gone.
     Closed,
 }
@@ -111,7 +116,7 @@ impl fmt::Display for StoreError {
             }
             Self::Held(place) => write!(f, "{place} is in use by another process; one crawl at a time holds a store"),
             Self::Io(_) => f.write_str("reading or writing the frontier store failed"),
-            Self::Format(what) => f.write_str(what),
+            Self::Format(what) | Self::Behind(what) => f.write_str(what),
             Self::Closed => f.write_str("the frontier store is closed"),
         }
     }

@@ -144,12 +144,45 @@ impl Summary {
     /// done, since how it ended is no longer known here.
     pub(crate) fn recount(rows: impl Iterator<Item = (u8, u64)>) -> Self {
         let mut summary = Self::default();
-        for (priority, sequence) in rows {
-            summary.admitted = summary.admitted.max(sequence.saturating_add(1));
-            summary.add(priority, sequence);
-        }
-        summary.done = summary.admitted.saturating_sub(summary.queued());
+        rows.for_each(|(priority, sequence)| summary.count(priority, sequence));
         summary
+    }
+
+    /// Takes one URL back in, at the place that it had: how it ended does not count any more.
+    pub(crate) fn restore(&mut self, priority: u8, sequence: u64, ending: Ending) {
+        // In counts made anew everything that left counts as done.
+        if !self.take_ended(ending) && !self.take_ended(Ending::Done) {
+            self.admitted += 1;
+        }
+        self.add(priority, sequence);
+        if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.priority == priority) {
+            lane.low = lane.low.min(sequence);
+        }
+        self.reach(sequence.saturating_add(1));
+    }
+
+    /// Counts a queued record; those of a priority come in their order. What is missing up to the highest has ended.
+    pub(crate) fn count(&mut self, priority: u8, sequence: u64) {
+        self.add(priority, sequence);
+        self.admitted = self.admitted.max(sequence.saturating_add(1));
+        self.done = self.admitted.saturating_sub(self.queued());
+    }
+
+    /// Takes over how URLs ended from an earlier count, of whose queued records only those counted here are there.
+    pub(crate) fn recall_endings(&mut self, before: Option<&Self>) {
+        let Some(before) = before else { return };
+        let next = self.next_sequence().max(before.next_sequence());
+        (self.done, self.refused, self.failed) = (before.done, before.refused, before.failed);
+        self.returned = before.returned;
+        self.admitted = self.queued() + self.done + self.refused + self.failed;
+        self.reach(next);
+    }
+
+    /// The next sequence is `next` or more: what is missing up to it has ended, nobody knows how.
+    const fn reach(&mut self, next: u64) {
+        let missing = next.saturating_sub(self.next_sequence());
+        self.done += missing;
+        self.admitted += missing;
     }
 
     /// The stored form.

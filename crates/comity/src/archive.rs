@@ -42,8 +42,9 @@ pub(crate) fn open(
     }
     let archive = Archive::create(dir, settings, clock.clone(), Box::new(OsEntropy))?;
     let evidence = EvidenceStore::open(dir)?;
+    let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
     let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
-    Ok(Store::new(archive, evidence, dir.to_owned(), state, clock.now()))
+    Ok(Store::new(archive, evidence, dir.to_owned(), state, (clock.now(), whole)))
 }
 
 /// Signs checkpoints with a key of the fetcher's kind.

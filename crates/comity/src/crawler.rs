@@ -13,7 +13,7 @@ use crate::config::{ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring};
 use crate::directory::ScopeSeeds;
 use crate::engine::{Engine, Handlers, Keys, Shared, Tally, Traps};
 use crate::keep::Keeper;
-use crate::open::{self, Work};
+use crate::open::{self, Accepted, Work};
 use crate::sites::Sites;
 use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive};
 
@@ -35,6 +35,7 @@ pub struct CrawlerBuilder {
     file: ConfigFile,
     dir: Option<PathBuf>,
     accept_config: bool,
+    accept_loss: bool,
     handlers: Handlers,
     parts: Parts,
 }
@@ -156,6 +157,13 @@ impl CrawlerBuilder {
         self
     }
 
+    /// Goes on with a crawl although its queue lost a part of what was safe on the disk: pages may be fetched again, and pages
+    /// that only the lost part knew are not found until something links to them again. Without it, such a crawl is refused.
+    pub const fn accept_loss(mut self, accept: bool) -> Self {
+        self.accept_loss = accept;
+        self
+    }
+
     /// Is told of every page: an answer to a judged request that is no redirect and no 304. Runs on the crawl's own threads: hand
     /// long work to somebody else.
     pub fn on_page(mut self, handler: impl Fn(&Page<'_>) + Send + Sync + 'static) -> Self {
@@ -194,7 +202,7 @@ impl CrawlerBuilder {
     /// # Errors
     /// A setting that cannot be used, or a directory that holds something else already.
     pub fn build(self) -> Result<Crawler, Error> {
-        let Self { file, dir, accept_config, handlers, parts } = self;
+        let Self { file, dir, accept_config, accept_loss, handlers, parts } = self;
         let mut config = CrawlConfig::resolve(file)?;
         if let Some(random) = &parts.random {
             // One seed is one run, nonces included.
@@ -213,13 +221,16 @@ impl CrawlerBuilder {
             notes.extend(open::directory(dir, &mut config, accept_config)?);
         }
         let state = archive::open_state(dir.as_deref(), &config, &clock)?;
-        let others = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
-        let (frontier, key) = open::queue(dir.as_deref(), &config, &clock, (key, others), work)?;
+        let rules = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
+        let accepted = Accepted { rules, loss: accept_loss };
+        let (queue, key) = open::queue(dir.as_deref(), &config, &clock, (key, accepted), work)?;
         // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
         let opened = dir.as_deref().map(|dir| archive::open(dir, &config, &clock, state.clone())).transpose()?;
         if let Some(dir) = &dir {
             open::mark(dir, &config)?;
         }
+        let (frontier, note) = queue.beside(opened.as_ref())?;
+        notes.extend(note);
         let traps = Traps::new(&config.traps);
         let mut scope = config.scope.clone();
         let scope_seeds = widened(dir.as_deref(), &mut scope, &traps)?;

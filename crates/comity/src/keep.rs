@@ -12,7 +12,7 @@ use comity_archive::{
     Target,
 };
 use comity_fetch::BoxFuture;
-use comity_frontier::{Lease, RefusedLease, Visited};
+use comity_frontier::{Lease, RecordMark, RefusedLease, Visited};
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
 use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
@@ -56,6 +56,10 @@ pub(crate) struct Store {
     archive: SharedArchive,
     dir: PathBuf,
     beside: Mutex<Beside>,
+    /// Tells the queue how far the records have come.
+    pub(crate) mark: RecordMark,
+    /// Records that earlier processes left whole.
+    pub(crate) whole: u64,
 }
 
 /// What is made safe together with the archive.
@@ -177,6 +181,9 @@ impl Keeper {
             // While it waits for its turn, another may be prepared.
             drop(worker);
             let stored = store.archive.append(prepared)?;
+            if let Some(stored) = &stored {
+                store.mark.written(stored.seq + 1);
+            }
             synced.fetch_or(store.sync_if_due(now)?, Ordering::Relaxed);
             Ok(stored.and_then(|stored| stored.capture))
         })
@@ -251,14 +258,17 @@ impl Keeper {
 }
 
 impl Store {
-    pub(crate) const fn new(
+    /// What is `now`, and so many records are `whole`.
+    pub(crate) fn new(
         archive: SharedArchive,
         evidence: EvidenceStore,
         dir: PathBuf,
         state: Option<Arc<StateDir>>,
-        synced: Instant,
+        (now, whole): (Instant, u64),
     ) -> Self {
-        Self { archive, dir, beside: Mutex::new(Beside { evidence, state, synced }) }
+        let mark = RecordMark::default();
+        mark.safe(whole);
+        Self { archive, dir, beside: Mutex::new(Beside { evidence, state, synced: now }), mark, whole }
     }
 
     /// Once a second everything so far is made safe against power loss (invariant 9). True when it was.
@@ -273,8 +283,11 @@ impl Store {
             return Ok(false);
         }
         beside.synced = now;
+        // Appended before the sync begins, so safe when it is over.
+        let end = self.mark.written_end();
         self.archive.sync()?;
         beside.evidence.sync()?;
+        self.mark.safe(end);
         if let Some(Err(error)) = beside.state.as_ref().map(|state| state.sync()) {
             // It only spares requests: what it loses is asked of the sites again.
             tracing::error!(%error, hint = error.hint(), "state directory");

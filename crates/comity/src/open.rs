@@ -3,12 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_frontier::{DiskSettings, DiskStore, Frontier, FrontierError, Local, OtherRules, SchedulerConfig};
+use comity_frontier::{
+    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, SchedulerConfig,
+};
 use comity_policy::{Clock, Ready, Reason, WallTime};
 use comity_url::CrawlUrl;
 
 use crate::config::{ConfigFile, CrawlConfig, QueueStore, RevisitPolicy, accept, changes};
 use crate::directory::{self, Claim};
+use crate::keep::Store;
 use crate::{Error, archive};
 
 /// Where the store does its work.
@@ -62,33 +65,66 @@ pub(crate) fn mark(dir: &Path, config: &CrawlConfig) -> Result<(), Error> {
     directory::write_mark(dir, &archive::resolved_text(config)?)
 }
 
-/// Opens the queue, with the key of its fingerprints: `fresh` for a new one. `others`: whether one of other key rules is gone
-/// on with.
+/// The queue of a crawl, open, before anything is asked of it.
+#[derive(Debug)]
+pub(crate) enum Queue {
+    Disk(Local<DiskStore>),
+    Memory(Local<MemoryStore>),
+}
+
+/// What a store may have lost, and is gone on with all the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accepted {
+    /// Its fingerprints were made under other key rules.
+    pub(crate) rules: OtherRules,
+    /// A part of what was safe is missing.
+    pub(crate) loss: bool,
+}
+
+/// Opens the queue, with the key of its fingerprints: `fresh` for a new one.
 ///
 /// # Errors
-/// When another process holds it, or it cannot be read or written, or is of another format.
+/// When another process holds it, or it cannot be read or written, is of another format, or lost something that is not accepted.
 pub(crate) fn queue(
     dir: Option<&Path>,
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
-    (fresh, others): ([u8; 16], OtherRules),
+    (fresh, accepted): ([u8; 16], Accepted),
     work: Work,
-) -> Result<(Arc<dyn Frontier>, [u8; 16]), Error> {
+) -> Result<(Queue, [u8; 16]), Error> {
     let settings = scheduling(config, &**clock);
     let Some(dir) = dir.filter(|_| config.store == QueueStore::Disk) else {
-        return Ok((Arc::new(Local::in_memory(settings)), fresh));
+        return Ok((Queue::Memory(Local::in_memory(settings)), fresh));
     };
     // What was asked just before the stop is not known: everybody waits one delay (invariant 4). Longer delays of an origin
     // are the gate's, which remembers that another process was here.
     let ready = Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin };
-    let store =
-        DiskStore::open(&dir.join("state").join("frontier"), DiskSettings::default()).map_err(FrontierError::from)?;
+    let disk = DiskSettings { accept_loss: accepted.loss, ..DiskSettings::default() };
+    let store = DiskStore::open(&dir.join("state").join("frontier"), disk).map_err(FrontierError::from)?;
     let mut local = match work {
         Work::OnThread => Local::open_on_thread(store, settings, ready)?,
         Work::Inline => Local::open(store, settings, ready)?,
     };
-    let key = local.fingerprint_key(fresh, config.keys, others)?;
-    Ok((Arc::new(local), key))
+    let key = local.fingerprint_key(fresh, config.keys, accepted.rules)?;
+    Ok((Queue::Disk(local), key))
+}
+
+impl Queue {
+    /// Holds the queue to the records that are there (invariant 9). Pages whose records a power cut took come back; the note
+    /// says how many.
+    ///
+    /// # Errors
+    /// When the queue cannot be read or written.
+    pub(crate) fn beside(self, records: Option<&Store>) -> Result<(Arc<dyn Frontier>, Option<String>), Error> {
+        let mut local = match self {
+            Self::Memory(local) => return Ok((Arc::new(local), None)),
+            Self::Disk(local) => local,
+        };
+        let Some(records) = records else { return Ok((Arc::new(local), None)) };
+        let back = local.records_end_at(records.whole, records.mark.clone())?;
+        let note = format!("{back} URLs are queued again: they had left the queue, and their records were lost");
+        Ok((Arc::new(local), (back > 0).then_some(note)))
+    }
 }
 
 fn scheduling(config: &CrawlConfig, clock: &dyn Clock) -> SchedulerConfig {

@@ -17,7 +17,8 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
     let file = settings::of_crawl(args)?;
     runtime()?.block_on(async {
         let dir = args.dir.clone().unwrap_or_else(new_dir);
-        let crawler = Crawler::from_config(file).dir(&dir).accept_config(args.accept_config).build()?;
+        let builder = Crawler::from_config(file).dir(&dir).accept_config(args.accept_config);
+        let crawler = builder.accept_loss(args.accept_loss).build()?;
         eprintln!("crawling into {}", dir.display());
         let summary = watched(crawler).await?;
         if args.json {

@@ -140,6 +140,74 @@ fn killed_at_any_instant_a_crawl_goes_on_and_misses_no_page() {
     assert_eq!(verified(&dir).len() as u32, size.origins * (size.pages + 1), "a record of every page and robots.txt");
 }
 
+/// The lines that are stated as safe in the directory of a crawl.
+fn stated(dir: &Path) -> u64 {
+    ChainHead::load(dir).unwrap().map_or(0, |head| head.seq + 1)
+}
+
+/// Number, URL, and place of the metadata in the WARC, of every line of the records.
+fn lines(dir: &Path) -> Vec<(u64, String, u64)> {
+    let Ok(lines) = read_records(dir) else { return Vec::new() };
+    let fields = |line: comity_archive::Line| {
+        let text: serde_json::Value = serde_json::from_str(&line.to_text()).unwrap();
+        let url = text["body"]["url"].as_str().unwrap_or_default().to_owned();
+        (line.seq, url, text["body"]["warc"]["metadata_offset"].as_u64().unwrap_or(u64::MAX))
+    };
+    lines.map_while(Result::ok).map(fields).collect()
+}
+
+/// Cuts the open file of a folder.
+fn cut(dir: &Path, folder: &str, length: impl Fn(u64) -> u64) {
+    let files = fs::read_dir(dir.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.filter(|file| file.to_string_lossy().ends_with(".open")).max().unwrap();
+    let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+    file.set_len(length(file.metadata().unwrap().len())).unwrap();
+}
+
+/// Invariant 9 under a power cut, which leaves the queue as it was, and takes half of what was not yet safe of the records, or
+/// of the WARC beside whole records.
+#[test]
+fn pages_whose_records_a_power_cut_took_are_fetched_again() {
+    let (size, home) = (SHORT, TempDir::new().unwrap());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for folder in ["records", "warc"] {
+        let served = runtime.block_on(web(size).serve_loopback()).unwrap();
+        let dir = home.path().join(folder);
+        let args = arguments(&served, &dir);
+        let mut child = start(home.path(), &args);
+        while lines(&dir).len() < 60 + usize::try_from(stated(&dir)).unwrap() {
+            assert!(child.try_wait().unwrap().is_none(), "over before so much was left unsafe");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (stated, before) = (stated(&dir), lines(&dir));
+        let middle = stated.midpoint(before.len() as u64);
+        let (lost, at) =
+            before.iter().find(|line| line.0 >= middle && line.2 < u64::MAX).map(|line| (line.0, line.2)).unwrap();
+        match folder {
+            "records" => {
+                while lines(&dir).len() as u64 > lost {
+                    cut(&dir, folder, |length| length - 2048);
+                }
+            }
+            _ => cut(&dir, folder, |_| at),
+        }
+        assert!(lines(&dir).len() as u64 >= stated, "what was safe is there");
+        let output = comity(home.path(), &args.iter().map(String::as_str).collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(said.contains("URLs are queued again"), "{folder}: {said}");
+        runtime.block_on(served.shutdown());
+        let pages = verified(&dir).into_iter().filter(|url| !url.ends_with("/robots.txt")).count();
+        assert_eq!(pages as u32, size.origins * size.pages, "{folder}: a record of every page");
+        let again = lines(&dir).into_iter().filter(|line| line.0 as usize >= before.len().min(lost as usize + 1));
+        let again: BTreeSet<String> = again.map(|line| line.1).collect();
+        let missing: Vec<_> = before.iter().filter(|line| line.0 >= lost && !line.1.ends_with("/robots.txt")).collect();
+        assert!(missing.len() > 5 && missing.iter().all(|line| again.contains(&line.1)), "{folder}: {missing:?}");
+    }
+}
+
 #[test]
 fn interrupted_it_ends_with_exit_4_and_goes_on() {
     let (size, home) = (SHORT, TempDir::new().unwrap());

@@ -26,7 +26,17 @@ pub(super) fn explain(path: &Path, error: fjall::Error) -> StoreError {
     }
 }
 
-fn of_io(path: &Path, error: IoError) -> StoreError {
+/// A part of what was safe is missing.
+pub(super) fn behind(path: &Path, what: &str) -> StoreError {
+    StoreError::Behind(format!(
+        "{}: frontier.behind: the queue lost a part of what was safe on the disk: {what}; nothing in it was changed. Look at the \
+         disk, or put a copy back; to go on with what is left, accept the loss (--accept-loss): pages may be fetched again, and \
+         pages that only the lost part knew are not found until something links to them again",
+        path.display()
+    ))
+}
+
+pub(super) fn of_io(path: &Path, error: IoError) -> StoreError {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full(path.display().to_string()),
         _ => StoreError::Io(error),

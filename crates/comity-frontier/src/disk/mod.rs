@@ -1,14 +1,18 @@
 //! A store on disk, over the embedded key-value engine fjall.
 
 mod fault;
+mod log;
+mod marker;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use fjall::config::{BlockSizePolicy, FilterPolicy};
-use fjall::{Database, KeyspaceCreateOptions, PersistMode};
+use fjall::{AbstractTree as _, Database, KeyspaceCreateOptions, PersistMode};
 
-use self::fault::{explain, is_low};
+use self::fault::{behind, explain, is_low, of_io};
+use self::log::{Log, Saved};
+use self::marker::Marker;
 use crate::{Keyspace, Row, Store, StoreError, WriteBatch};
 
 /// The bounds of a [`DiskStore`].
@@ -22,6 +26,9 @@ pub struct DiskSettings {
     /// A commit is refused, by [`StoreError::Full`], while less than this is free on the disk: the engine needs room to
     /// rearrange its files. Default 32 MiB.
     pub reserve: u64,
+    /// Opens a store although a part of what was safe is missing, or its log is damaged in the middle; without it that is
+    /// [`StoreError::Behind`]. What is left is then rebuilt from the queue. Default false.
+    pub accept_loss: bool,
 }
 
 /// A frontier store in a directory: for crawls that outlive their process, and queues larger than memory.
@@ -36,20 +43,27 @@ pub struct DiskStore {
     settings: DiskSettings,
     db: Database,
     tables: Tables,
+    /// Number of the last commit.
+    last_commit: u64,
+    /// What stands beside the store.
+    marker: Marker,
     /// Bytes committed since the last sync.
     unsynced: u64,
     /// Bytes that may be committed before the free space is looked at again.
     until_look: u64,
 }
 
-struct Tables {
-    queue: fjall::Keyspace,
-    seen: fjall::Keyspace,
-    origin: fjall::Keyspace,
-    due: fjall::Keyspace,
-    visit: fjall::Keyspace,
-    meta: fjall::Keyspace,
+/// In the order of [`Keyspace::ALL`].
+struct Tables([Table; Keyspace::ALL.len()]);
+
+struct Table {
+    rows: fjall::Keyspace,
+    /// Bytes of the write buffer above which it is written out.
+    most: u64,
 }
+
+/// In [`Keyspace::Meta`]: the number of the commit, in each of them. So the log tells of commits that are missing in it.
+const COMMIT: &[u8] = b"commit";
 
 /// The log is read when a store is opened, about a second per 27 MiB: the least that the engine takes.
 const LOG: u64 = 64 << 20;
@@ -60,7 +74,7 @@ const LOOK_AFTER: u64 = 1 << 20;
 
 impl Default for DiskSettings {
     fn default() -> Self {
-        Self { cache: 64 << 20, write_buffers: 16 << 20, reserve: 32 << 20 }
+        Self { cache: 64 << 20, write_buffers: 16 << 20, reserve: 32 << 20, accept_loss: false }
     }
 }
 
@@ -68,39 +82,50 @@ impl DiskStore {
     /// Opens the store in `path`, which is made when it is missing.
     ///
     /// A log whose end was cut off or holds garbage is repaired: the commits before it are whole, those that it cuts are
-    /// gone as a whole and had not been acknowledged.
+    /// gone as a whole, and had not been made safe by [`Store::sync`].
     ///
     /// # Errors
-    /// When another process holds it, it cannot be read or written, or it is of another version or damaged otherwise.
+    /// When another process holds it, it cannot be read or written, or it is of another version or damaged otherwise;
+    /// [`StoreError::Behind`] when a part of what was safe is missing. Then nothing in it was changed.
     pub fn open(path: &Path, settings: DiskSettings) -> Result<Self, StoreError> {
         let wrap = |error| explain(path, error);
-        std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
-        let db = Database::builder(path)
-            .cache_size(settings.cache)
-            .max_journaling_size(LOG)
-            .worker_threads(1)
-            .open()
-            .map_err(wrap)?;
-        let table = |name: &str, parts: u64, filter: bool| {
-            let options = || {
-                let bytes = (settings.write_buffers / 17).saturating_mul(parts).max(64 << 10);
-                let options = KeyspaceCreateOptions::default()
-                    .max_memtable_size(bytes)
-                    .data_block_size_policy(BlockSizePolicy::all(8 << 10));
-                // What is only read in order needs no filter.
-                if filter { options } else { options.filter_policy(FilterPolicy::disabled()) }
-            };
-            db.keyspace(name, options).map_err(wrap)
-        };
-        let tables = Tables {
-            queue: table("queue", 8, false)?,
-            seen: table("seen", 1, false)?,
-            origin: table("origin", 4, true)?,
-            due: table("due", 2, false)?,
-            visit: table("visit", 1, true)?,
-            meta: table("meta", 1, false)?,
-        };
-        Ok(Self { path: path.to_owned(), settings, db, tables, unsynced: 0, until_look: 0 })
+        let of_file = |error| of_io(path, error);
+        std::fs::create_dir_all(path).map_err(of_file)?;
+        let mut marker = marker::read(path).map_err(of_file)?;
+        let log = log::walk(path, marker.accepted).map_err(of_file)?;
+        let mut loss = loss_in_log(&log, marker.commit);
+        refuse_loss(path, loss.as_deref(), settings)?;
+        if loss.is_some() {
+            log::cut(path, marker.accepted).map_err(of_file)?;
+        }
+        // The engine cuts it, and only then the tables tell whether something safe was in it.
+        let saved = log.torn.as_ref().filter(|_| loss.is_none()).map(Saved::new).transpose().map_err(of_file)?;
+        let (db, tables, last_commit) = open_engine(path, settings).map_err(wrap)?;
+        loss = loss.or_else(|| tables.loss(&log, last_commit, marker.commit));
+        if let Err(error) = refuse_loss(path, loss.as_deref(), settings) {
+            drop((tables, db));
+            saved.map_or(Ok(()), |saved| saved.put_back()).map_err(of_file)?;
+            return Err(error);
+        }
+        saved.map_or(Ok(()), |saved| saved.drop_copy()).map_err(of_file)?;
+        if loss.is_some() {
+            marker.accepted = last_commit;
+        }
+        let path = path.to_owned();
+        let mut store = Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0 };
+        if loss.is_some() {
+            store.mark_for_mending()?;
+        }
+        Ok(store)
+    }
+
+    /// What is left is gone on with. It is looked through by whoever reads it next, however often that is begun.
+    fn mark_for_mending(&mut self) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        batch.insert(Keyspace::Meta, crate::local::MEND.to_vec(), Vec::new());
+        self.commit(batch)?;
+        self.unsynced = self.unsynced.max(1);
+        self.sync()
     }
 
     /// Where it is.
@@ -118,14 +143,24 @@ impl DiskStore {
     }
 
     const fn table(&self, space: Keyspace) -> &fjall::Keyspace {
-        match space {
-            Keyspace::Queue => &self.tables.queue,
-            Keyspace::Seen => &self.tables.seen,
-            Keyspace::Origin => &self.tables.origin,
-            Keyspace::Due => &self.tables.due,
-            Keyspace::Visit => &self.tables.visit,
-            Keyspace::Meta => &self.tables.meta,
+        &self.tables.of(space).rows
+    }
+
+    /// Has full write buffers written out. The engine would ask for it by itself, once for each commit while its thread is
+    /// busy, until that thread waits for room in its own queue, for ever.
+    fn write_out(&self) -> Result<(), StoreError> {
+        for table in &self.tables.0 {
+            if table.rows.tree.active_memtable().size() > table.most {
+                table.rows.rotate_memtable().map_err(|error| explain(&self.path, error))?;
+            }
         }
+        Ok(())
+    }
+
+    /// What follows a commit.
+    fn after_commit(&mut self) -> Result<(), StoreError> {
+        self.write_out()?;
+        if self.unsynced >= SYNC_AFTER { self.sync() } else { Ok(()) }
     }
 
     /// Refuses before anything is written, while little space is left: a store that ran out in the middle of a write has to
@@ -142,6 +177,102 @@ impl DiskStore {
     }
 }
 
+/// Opens the engine. Gives the number of the last commit in its tables.
+fn open_engine(path: &Path, settings: DiskSettings) -> Result<(Database, Tables, u64), fjall::Error> {
+    let db = Database::builder(path).cache_size(settings.cache).max_journaling_size(LOG).worker_threads(1).open()?;
+    let tables = Tables::open(&db, settings)?;
+    let last_commit = tables.last_commit()?;
+    Ok((db, tables, last_commit))
+}
+
+impl Tables {
+    fn open(db: &Database, settings: DiskSettings) -> Result<Self, fjall::Error> {
+        let mut tables = Vec::with_capacity(Keyspace::ALL.len());
+        for space in Keyspace::ALL {
+            // What is only read in order needs no filter.
+            let (name, parts, filter) = match space {
+                Keyspace::Queue => ("queue", 7, false),
+                Keyspace::Seen => ("seen", 1, false),
+                Keyspace::Origin => ("origin", 4, true),
+                Keyspace::Due => ("due", 2, false),
+                Keyspace::Visit => ("visit", 1, true),
+                Keyspace::Meta => ("meta", 1, false),
+                Keyspace::Left => ("left", 1, false),
+            };
+            let options = || {
+                // When a buffer is written out is our affair.
+                let options = KeyspaceCreateOptions::default()
+                    .max_memtable_size(u64::MAX)
+                    .data_block_size_policy(BlockSizePolicy::all(8 << 10));
+                if filter { options } else { options.filter_policy(FilterPolicy::disabled()) }
+            };
+            let most = (settings.write_buffers / 17).saturating_mul(parts).max(64 << 10);
+            tables.push(Table { rows: db.keyspace(name, options)?, most });
+        }
+        let tables = tables.try_into().map_err(|_| fjall::Error::Unrecoverable)?;
+        Ok(Self(tables))
+    }
+
+    const fn of(&self, space: Keyspace) -> &Table {
+        let [queue, seen, origin, due, visit, meta, left] = &self.0;
+        match space {
+            Keyspace::Queue => queue,
+            Keyspace::Seen => seen,
+            Keyspace::Origin => origin,
+            Keyspace::Due => due,
+            Keyspace::Visit => visit,
+            Keyspace::Meta => meta,
+            Keyspace::Left => left,
+        }
+    }
+
+    /// Number of the last commit; 0 before the first, and in a store of format 2.
+    fn last_commit(&self) -> Result<u64, fjall::Error> {
+        let bytes = self.of(Keyspace::Meta).rows.get(COMMIT)?;
+        Ok(bytes.and_then(|bytes| Some(u64::from_be_bytes(bytes.as_ref().try_into().ok()?))).unwrap_or(0))
+    }
+
+    /// What the tables show to be missing in the log, or to be missing as a whole.
+    fn loss(&self, log: &Log, last_commit: u64, safe: u64) -> Option<String> {
+        let written = self.0.iter().filter_map(|table| table.rows.tree.get_highest_persisted_seqno()).max();
+        if log.last_batch.zip(written).is_some_and(|(logged, written)| logged < written) {
+            return Some("its log ends before what was written out of it".to_owned());
+        }
+        if log.last_commit.is_some_and(|logged| logged != last_commit) {
+            return Some(format!("its log ends with commit {:?}, its tables with {last_commit}", log.last_commit));
+        }
+        (last_commit < safe).then(|| missing(last_commit, safe))
+    }
+}
+
+/// What the log shows to be lost.
+fn loss_in_log(log: &Log, safe: u64) -> Option<String> {
+    if let Some((place, what)) = &log.damage {
+        return Some(format!("{} at byte {}: {}", place.file.display(), place.at, what.text()));
+    }
+    let short = log.last_commit.filter(|last| *last < safe);
+    if let (Some(place), None) = (&log.torn, short) {
+        let (file, at) = (place.file.display(), place.at);
+        tracing::warn!(%file, at, "the end of the frontier's log is torn: commits that had not been made safe are dropped");
+    }
+    short.map(|last| missing(last, safe))
+}
+
+fn missing(last: u64, safe: u64) -> String {
+    format!("it ends with commit {last}, and commit {safe} was safe on the disk")
+}
+
+fn refuse_loss(path: &Path, loss: Option<&str>, settings: DiskSettings) -> Result<(), StoreError> {
+    match loss {
+        Some(what) if settings.accept_loss => {
+            tracing::warn!(path = %path.display(), what, "the frontier store lost a part of what was safe; that is accepted");
+            Ok(())
+        }
+        Some(what) => Err(behind(path, what)),
+        None => Ok(()),
+    }
+}
+
 impl Store for DiskStore {
     fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
         let rows = batch.inserts.iter().map(|(_, key, value)| key.len() + value.len());
@@ -154,14 +285,22 @@ impl Store for DiskStore {
         for (space, key, value) in batch.inserts {
             writes.insert(self.table(space), key, value);
         }
+        writes.insert(self.table(Keyspace::Meta), COMMIT, (self.last_commit + 1).to_be_bytes());
         writes.commit().map_err(|error| explain(&self.path, error))?;
+        self.last_commit += 1;
         self.unsynced += bytes;
-        if self.unsynced >= SYNC_AFTER { self.sync() } else { Ok(()) }
+        self.after_commit().unwrap_or_else(|error| {
+            // It is made: the next commit meets the same fault and tells it.
+            tracing::warn!(%error, "the frontier store");
+        });
+        Ok(())
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {
         if self.unsynced > 0 {
             self.db.persist(PersistMode::SyncData).map_err(|error| explain(&self.path, error))?;
+            self.marker.commit = self.last_commit;
+            marker::write(&self.path, self.marker).map_err(|error| of_io(&self.path, error))?;
             self.unsynced = 0;
         }
         Ok(())

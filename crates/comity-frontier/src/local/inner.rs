@@ -5,6 +5,7 @@ use comity_url::{KeyRules, Origin};
 
 use super::OtherRules;
 use super::ledger::{Changes, Ledger};
+use super::left::{self, Left};
 use super::open::{KEY, Opened, RULES};
 use super::roster::Roster;
 use super::visits::Visits;
@@ -12,8 +13,8 @@ use crate::key::{place_of, queue_end, queue_key};
 use crate::scheduler::Sleeper;
 use crate::seen::SeenSet;
 use crate::{
-    Candidate, Fill, Keyspace, Leased, LeasedUrl, Offer, Offered, QueuedUrl, Scheduler, Settled, Settlement, Stats,
-    Step, Store, StoreError, StoredUrl, WriteBatch,
+    Candidate, Fill, Keyspace, Leased, LeasedUrl, Offer, Offered, QueuedUrl, RecordMark, Scheduler, Settled,
+    Settlement, Stats, Step, Store, StoreError, StoredUrl, WriteBatch,
 };
 
 /// Everything behind the lock: what is in memory, and the store.
@@ -24,6 +25,8 @@ pub(super) struct Inner<S> {
     seen: SeenSet,
     roster: Roster,
     visits: Visits,
+    /// What left the queue since the records of the crawl were last safe; `None` where none are written.
+    left: Option<Left>,
     /// Set while something is under way: found set, a panic left it so.
     pub(super) is_in_doubt: bool,
 }
@@ -34,7 +37,7 @@ const LOOKS_PER_CALL: usize = 4096;
 impl<S: Store> Inner<S> {
     pub(super) fn new(store: S, opened: Opened) -> Self {
         let Opened { scheduler, seen, roster, visits } = opened;
-        Self { store, scheduler, seen, roster, visits, is_in_doubt: false }
+        Self { store, scheduler, seen, roster, visits, left: None, is_in_doubt: false }
     }
 
     pub(super) fn offer(&mut self, batch: Vec<Offer>) -> Result<Vec<Offered>, StoreError> {
@@ -49,6 +52,7 @@ impl<S: Store> Inner<S> {
     pub(super) fn settle(&mut self, batch: Vec<Settlement>, now: Instant) -> Result<Vec<Settled>, StoreError> {
         self.scheduler.advance(now);
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
+        ledger.left = self.left.as_ref().and_then(Left::next);
         let mut answers = Vec::with_capacity(batch.len());
         let (mut applied, mut ended) = (Vec::with_capacity(batch.len()), HashSet::new());
         for mut settlement in batch {
@@ -63,11 +67,16 @@ impl<S: Store> Inner<S> {
             }
         }
         let mut changes = ledger.close();
+        let pruned = self.left.as_ref().map_or(0, |left| left.prune(&mut changes.batch));
         self.store.commit(std::mem::take(&mut changes.batch))?;
-        self.apply(changes)?;
+        if let Some(left) = &mut self.left {
+            left.committed(pruned, std::mem::take(&mut changes.left));
+        }
+        let woke = self.apply(changes);
         let stale = answers.len() - applied.len();
         applied.iter().for_each(|settlement| self.scheduler.settle(settlement, now));
         (0..stale).for_each(|_| self.scheduler.stale());
+        self.after_commit(woke);
         self.trim();
         Ok(answers)
     }
@@ -274,15 +283,30 @@ impl<S: Store> Inner<S> {
         if !batch.is_empty() {
             self.store.commit(batch)?;
         }
-        self.apply(changes)
+        let woke = self.apply(changes);
+        self.after_commit(woke);
+        Ok(())
     }
 
-    fn apply(&mut self, mut changes: Changes) -> Result<(), StoreError> {
+    /// Tells everybody what was committed. True when an origin woke.
+    fn apply(&mut self, mut changes: Changes) -> bool {
         changes.schedule(&mut self.visits);
-        if changes.apply(&mut self.scheduler, &mut self.seen, &mut self.roster) {
-            self.roster.look(&mut self.store, &mut self.scheduler)?;
+        changes.apply(&mut self.scheduler, &mut self.seen, &mut self.roster)
+    }
+
+    /// Looks for the next sleeper where one woke. A fault does not undo the commit: who needs the sleeper meets it again.
+    fn after_commit(&mut self, woke: bool) {
+        if woke && let Err(error) = self.roster.look(&mut self.store, &mut self.scheduler) {
+            tracing::warn!(%error, "the next sleeping origin could not be read");
         }
-        Ok(())
+    }
+
+    /// From now on what leaves the queue is kept until its record is safe; what left it when there were more than `whole`
+    /// records comes back. Gives how many do.
+    pub(super) fn records_end_at(&mut self, whole: u64, mark: RecordMark) -> Result<u64, StoreError> {
+        let back = left::bring_back(&mut self.store, &mut self.scheduler, &mut self.roster, whole)?;
+        self.left = Some(Left::new(mark));
+        Ok(back)
     }
 
     fn wake_due(&mut self, now: Instant) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
 use comity_url::{Origin, UrlKey};
 
+use super::left::{self, Place};
 use super::roster::Roster;
 use super::visits::Visits;
 use crate::key::queue_key;
@@ -32,6 +33,8 @@ pub(super) struct Ledger<'a, S> {
     /// Whose next visit was looked at.
     hinted: HashSet<UrlKey>,
     new_origins: u64,
+    /// Where the next URL that leaves is kept until its record is safe; `None` where no records are written.
+    pub(super) left: Option<Place>,
 }
 
 /// What a ledger comes to.
@@ -47,6 +50,8 @@ pub(super) struct Changes {
     /// Keys by time of the next visits that were written.
     scheduled: Vec<Vec<u8>>,
     returned: u64,
+    /// Where URLs that left are kept until their records are safe.
+    pub(super) left: Vec<Place>,
     totals: Totals,
     last_ticket: u64,
     turned_away: u64,
@@ -84,7 +89,7 @@ impl<'a, S: Store> Ledger<'a, S> {
         let changes =
             Changes { totals: scheduler.totals(), last_ticket: scheduler.last_ticket(), ..Changes::default() };
         let (places, taken, hinted) = (HashMap::new(), HashSet::new(), HashSet::new());
-        Self { store, scheduler, seen, roster, visits, changes, places, taken, hinted, new_origins: 0 }
+        Self { store, scheduler, seen, roster, visits, changes, places, taken, hinted, new_origins: 0, left: None }
     }
 
     /// Takes one URL in, unless it was seen or a budget is spent.
@@ -189,11 +194,35 @@ impl<'a, S: Store> Ledger<'a, S> {
     }
 
     fn leave(&mut self, leased: &LeasedUrl<'_>, ending: Ending) -> Result<(), StoreError> {
-        self.changes.batch.delete(Keyspace::Queue, queue_key(leased.origin, leased.priority, leased.sequence));
+        let key = queue_key(leased.origin, leased.priority, leased.sequence);
+        if let Some(place) = self.left {
+            self.keep_for_now(place, leased, &key, ending)?;
+        }
+        self.changes.batch.delete(Keyspace::Queue, key);
         let lows = if leased.queued.is_some() { self.scheduler.lows(leased.origin) } else { Vec::new() };
         let summary = &mut self.touch(leased.origin)?.record.summary;
         summary.end(leased.priority, ending);
         lows.into_iter().for_each(|(priority, low)| summary.rise(priority, low));
+        Ok(())
+    }
+
+    /// Keeps what leaves the queue, for the case that a power cut takes its record.
+    fn keep_for_now(
+        &mut self,
+        place: Place,
+        leased: &LeasedUrl<'_>,
+        key: &[u8],
+        ending: Ending,
+    ) -> Result<(), StoreError> {
+        let record = match leased.queued {
+            Some(queued) => Some(queued.encode()),
+            None => self.store.get(Keyspace::Queue, key)?,
+        };
+        if let Some(record) = record {
+            self.changes.batch.insert(Keyspace::Left, place.key(), left::encode(ending, key, &record));
+            self.changes.left.push(place);
+            self.left = Some(place.after());
+        }
         Ok(())
     }
 

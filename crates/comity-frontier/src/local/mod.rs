@@ -1,6 +1,8 @@
 mod desk;
 mod inner;
 mod ledger;
+mod left;
+mod mend;
 mod open;
 mod roster;
 mod visits;
@@ -14,9 +16,10 @@ use tokio::sync::{Mutex, oneshot};
 
 use self::desk::Desk;
 use self::inner::Inner;
+pub(crate) use self::mend::MEND;
 use crate::{
-    BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, Renewal, Renewed, Scheduler,
-    SchedulerConfig, Settled, Settlement, Stats, Store, StoreError, TurnNews,
+    BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, RecordMark, Renewal, Renewed,
+    Scheduler, SchedulerConfig, Settled, Settlement, Stats, Store, StoreError, TurnNews,
 };
 
 /// A frontier of one process: the [`Scheduler`] over a [`Store`].
@@ -91,6 +94,20 @@ impl<S: Store + 'static> Local<S> {
         // Nobody else has it: no call is under way.
         let inner = Arc::get_mut(&mut self.inner).ok_or(FrontierError::Poisoned)?;
         attempt(inner.get_mut(), |inner| inner.fingerprint_key(fresh, rules, others))
+    }
+
+    /// Tells where the records of the crawl end: `whole` of them are there, each with all that belongs to it. URLs that left
+    /// the queue when there were more come back to their places; gives how many. From now on `mark` tells how far the records
+    /// have come. To be asked before anything else: it waits for the store.
+    ///
+    /// Only a power cut makes records fewer than the queue knows of: it may take the records of the last moments, and leave
+    /// the commit in which their pages left the queue. Cost: a row per URL that leaves, for as long as its record is not safe.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn records_end_at(&mut self, whole: u64, mark: RecordMark) -> Result<u64, FrontierError> {
+        let inner = Arc::get_mut(&mut self.inner).ok_or(FrontierError::Poisoned)?;
+        attempt(inner.get_mut(), |inner| inner.records_end_at(whole, mark))
     }
 
     /// Ends the frontier and gives the store back; every leased URL is still queued in it.

@@ -1,6 +1,7 @@
 use comity_policy::Ready;
 use comity_url::{KEY_RULES_VERSION, Origin, UrlKey};
 
+use super::mend::mend;
 use super::roster::{EARLIER_TICKETS, Roster};
 use super::visits::Visits;
 use crate::key::{origin_end, place_of};
@@ -18,8 +19,11 @@ pub(super) const RULES: &[u8] = b"rules";
 const FORMAT: &[u8] = b"format";
 const RUN: &[u8] = b"run";
 /// Version of keys and records; beside it stands that of the rules that make fingerprints.
+///
+/// Format 3 numbers its commits, keeps what left the queue until the records are safe, and URLs that come back. One of format 2
+/// becomes one.
 const VERSION: u16 = 3;
-/// Before URLs came back: what it holds is read as it stands.
+/// Read as it stands.
 const OLDER: u16 = 2;
 /// Rows read at once.
 const PAGE: usize = 1024;
@@ -39,7 +43,8 @@ pub(super) struct Opened {
 pub(super) fn open<S: Store>(store: &mut S, config: SchedulerConfig, ready: Ready) -> Result<Opened, StoreError> {
     check_format(store)?;
     let run = begin_run(store)?;
-    let (seen, last_commit) = read_seen(store, &config)?;
+    let (mut seen, last_commit) = read_seen(store, &config)?;
+    let last_commit = mend(store, &mut seen, run, last_commit)?;
     let visits = Visits::open(store, config.epoch)?;
     let mut scheduler = Scheduler::new(config);
     scheduler.set_totals(read_totals(store)?);
@@ -154,7 +159,7 @@ fn add_up<S: Store>(store: &S) -> Result<Totals, StoreError> {
 }
 
 /// Counts the URLs that come again.
-fn scheduled<S: Store>(store: &S) -> Result<u64, StoreError> {
+pub(super) fn scheduled<S: Store>(store: &S) -> Result<u64, StoreError> {
     let (mut count, mut from) = (0, b"t".to_vec());
     loop {
         let rows = store.peek(Keyspace::Visit, &from, b"u", PAGE)?;

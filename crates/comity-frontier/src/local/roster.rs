@@ -116,6 +116,16 @@ impl Roster {
         self.current.note(row, origin);
     }
 
+    /// A key among those of earlier runs, behind all that are there: what a power cut brought back.
+    pub(super) const fn row_of_earlier(&self, number: u64) -> Row {
+        ledger::row(self.run.saturating_sub(1), Instant::START, u64::MAX - number)
+    }
+
+    /// Reads the rows of earlier runs from the first one again: only before anybody woke.
+    pub(super) fn rewind(&mut self) {
+        self.earlier = Reading::new(Vec::new(), self.run.to_be_bytes().to_vec());
+    }
+
     /// Instant and ticket of the sleeper that is due first.
     pub(super) fn horizon(&self) -> Option<(Instant, u64)> {
         let earlier = self.earlier.page.front().map(|_| (self.ready.at, self.next_ticket));

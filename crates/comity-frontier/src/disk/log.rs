@@ -1,0 +1,444 @@
+//! The engine's log, read before the engine reads it: whether it is whole, and where it ends.
+//!
+//! The engine takes the first damaged place for the end of a log and cuts off what follows, silently; in a log that is not the
+//! last one the rest goes on behind the gap. So the log is walked first, and what a torn end does not explain is found
+//! before anything is changed. The form is that of fjall 3: batches of a start (1, count, number), items (2, kind,
+//! compression, table, lengths, key, value) and an end (3, checksum over the items, four bytes), numbers little-endian.
+
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read, Result as IoResult};
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::COMMIT;
+
+/// What the logs of a store hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Log {
+    /// Number of the last commit in it.
+    pub(super) last_commit: Option<u64>,
+    /// The engine's number of the last batch.
+    pub(super) last_batch: Option<u64>,
+    /// The last file goes on behind its last whole commit: torn by a kill or a power cut, or damaged.
+    pub(super) torn: Option<Place>,
+    /// What neither can explain.
+    pub(super) damage: Option<(Place, Damage)>,
+}
+
+/// What a torn end does not explain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Damage {
+    /// A log that was closed goes on behind its last whole commit.
+    NotWhole,
+    /// A batch has a number that does not follow the one before.
+    Order,
+    /// A commit does not follow the one before.
+    Gap,
+}
+
+impl Damage {
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::NotWhole => "a log that was closed is not whole",
+            Self::Order => "a batch of the log has a number out of its order",
+            Self::Gap => "commits are missing in the middle of the log",
+        }
+    }
+}
+
+/// A place in a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) file: PathBuf,
+    pub(super) at: u64,
+}
+
+/// A whole batch.
+#[derive(Debug)]
+struct Batch {
+    number: u64,
+    /// The number of the commit that it is; batches of format 2 have none.
+    commit: Option<u64>,
+}
+
+/// Why there is no further batch.
+enum Stop {
+    /// Nothing but zeros follows.
+    End,
+    /// Something that is no whole batch.
+    Torn,
+}
+
+/// The engine draws numbers for its own ends too, but never this many between two commits.
+const MOST_BETWEEN: u64 = 1 << 24;
+/// What stands behind a batch's checksum.
+const TRAILER: [u8; 4] = *b"FJL\x03";
+
+/// Walks the logs in `path`. Gaps before commit `accepted` are known. Costs one reading of them, at most some hundred MiB; memory: the largest value.
+///
+/// # Errors
+/// When they cannot be read.
+pub(super) fn walk(path: &Path, accepted: u64) -> IoResult<Log> {
+    let mut log = Log::default();
+    let mut files = files(path)?.into_iter().peekable();
+    while let Some(file) = files.next() {
+        let mut reader = Reader::open(&file)?;
+        let stop = loop {
+            match reader.batch()? {
+                Ok(batch) => {
+                    let is_known = batch.commit.is_some_and(|commit| commit <= accepted);
+                    if let Some(what) = log.follows(&batch).filter(|_| !is_known) {
+                        log.damage = Some((Place { file, at: reader.whole }, what));
+                        return Ok(log);
+                    }
+                    (log.last_batch, log.last_commit) = (Some(batch.number), batch.commit.or(log.last_commit));
+                    reader.whole = reader.at;
+                }
+                Err(stop) => break stop,
+            }
+        };
+        let place = Place { file, at: reader.whole };
+        match stop {
+            Stop::End => {}
+            Stop::Torn if files.peek().is_some() => {
+                log.damage = Some((place, Damage::NotWhole));
+                return Ok(log);
+            }
+            Stop::Torn => log.torn = Some(place),
+        }
+    }
+    Ok(log)
+}
+
+impl Log {
+    /// What is wrong with `batch` as the next one.
+    fn follows(&self, batch: &Batch) -> Option<Damage> {
+        if self.last_batch.is_some_and(|last| !(1..=MOST_BETWEEN).contains(&batch.number.wrapping_sub(last))) {
+            return Some(Damage::Order);
+        }
+        let (last, next) = (self.last_commit?, batch.commit);
+        (next != last.checked_add(1)).then_some(Damage::Gap)
+    }
+}
+
+/// Cuts off what would keep the engine from reading on, once a loss is accepted; what is behind a gap stays.
+///
+/// # Errors
+/// When a log cannot be read or cut.
+pub(super) fn cut(path: &Path, accepted: u64) -> IoResult<()> {
+    loop {
+        let log = walk(path, accepted)?;
+        let place = match log.damage {
+            Some((_, Damage::Gap)) | None => log.torn,
+            Some((place, Damage::NotWhole | Damage::Order)) => Some(place),
+        };
+        let Some(Place { file, at }) = place else { return Ok(()) };
+        let file = std::fs::OpenOptions::new().write(true).open(file)?;
+        file.set_len(at)?;
+        file.sync_all()?;
+    }
+}
+
+/// A torn log as it was, until it is known that nothing was lost with its end.
+pub(super) struct Saved {
+    log: PathBuf,
+    copy: PathBuf,
+}
+
+impl Saved {
+    /// # Errors
+    /// When it cannot be copied.
+    pub(super) fn new(place: &Place) -> IoResult<Self> {
+        let (log, copy) = (place.file.clone(), place.file.with_extension("torn"));
+        std::fs::copy(&log, &copy)?;
+        Ok(Self { log, copy })
+    }
+
+    /// Puts it back, the engine being closed.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub(super) fn put_back(&self) -> IoResult<()> {
+        std::fs::rename(&self.copy, &self.log)
+    }
+
+    /// # Errors
+    /// When it cannot be deleted.
+    pub(super) fn drop_copy(&self) -> IoResult<()> {
+        std::fs::remove_file(&self.copy)
+    }
+}
+
+/// The logs, the oldest first.
+fn files(path: &Path) -> IoResult<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let file = entry?.path();
+        let number = file.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse::<u64>().ok());
+        if let Some(number) = number.filter(|_| file.extension().is_some_and(|end| end == "jnl")) {
+            files.push((number, file));
+        }
+    }
+    files.sort();
+    Ok(files.into_iter().map(|(_, file)| file).collect())
+}
+
+struct Reader {
+    input: BufReader<File>,
+    length: u64,
+    /// Where the next byte is read.
+    at: u64,
+    /// Where the last whole batch ends.
+    whole: u64,
+    /// The item under way.
+    item: Vec<u8>,
+}
+
+impl Reader {
+    fn open(path: &Path) -> IoResult<Self> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        Ok(Self { input: BufReader::with_capacity(64 << 10, file), length, at: 0, whole: 0, item: Vec::new() })
+    }
+
+    /// The next batch, or why there is none.
+    fn batch(&mut self) -> IoResult<Result<Batch, Stop>> {
+        match self.try_batch() {
+            Ok(Some(batch)) => Ok(Ok(batch)),
+            Ok(None) => self.rest().map(Err),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => self.rest().map(Err),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A whole batch; `None` when what stands here is none.
+    fn try_batch(&mut self) -> IoResult<Option<Batch>> {
+        let [tag] = self.array()?;
+        if tag != 1 {
+            return Ok(None);
+        }
+        let count = u32::from_le_bytes(self.array()?);
+        let mut batch = Batch { number: u64::from_le_bytes(self.array()?), commit: None };
+        let mut sum = Xxh3::new();
+        for _ in 0..count {
+            if !self.item(&mut batch, &mut sum)? {
+                return Ok(None);
+            }
+        }
+        let ([tag], stated, trailer) = (self.array()?, self.array()?, self.array::<4>()?);
+        let is_whole = tag == 3 && u64::from_le_bytes(stated) == sum.digest() && trailer == TRAILER;
+        Ok(is_whole.then_some(batch))
+    }
+
+    /// Reads an item; false when what stands here is none.
+    fn item(&mut self, batch: &mut Batch, sum: &mut Xxh3) -> IoResult<bool> {
+        let head: [u8; 21] = self.array()?;
+        let [2, _, _, _, _, _, _, _, _, _, _, key_low, key_high, _, _, _, _, a, b, c, d] = head else {
+            return Ok(false);
+        };
+        let key = usize::from(u16::from_le_bytes([key_low, key_high]));
+        let value = u64::from(u32::from_le_bytes([a, b, c, d]));
+        let bytes = key as u64 + value;
+        if bytes > self.length.saturating_sub(self.at) {
+            return Ok(false);
+        }
+        self.item.clear();
+        let read = self.input.by_ref().take(bytes).read_to_end(&mut self.item)? as u64;
+        self.at += read;
+        if read < bytes {
+            return Ok(false);
+        }
+        sum.update(&head);
+        sum.update(&self.item);
+        if let Some((COMMIT, value)) = self.item.split_at_checked(key) {
+            batch.commit = value.try_into().ok().map(u64::from_be_bytes);
+        }
+        Ok(true)
+    }
+
+    fn array<const N: usize>(&mut self) -> IoResult<[u8; N]> {
+        let mut bytes = [0; N];
+        self.input.read_exact(&mut bytes)?;
+        self.at += N as u64;
+        Ok(bytes)
+    }
+
+    /// Whether anything but zeros stands behind the last whole batch: a log is longer than what was written to it.
+    fn rest(&mut self) -> IoResult<Stop> {
+        use std::io::Seek as _;
+        self.input.seek(std::io::SeekFrom::Start(self.whole))?;
+        let mut bytes = [0; 16 << 10];
+        loop {
+            match self.input.read(&mut bytes)? {
+                0 => return Ok(Stop::End),
+                read if bytes.iter().take(read).all(|byte| *byte == 0) => {}
+                _ => return Ok(Stop::Torn),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{DiskSettings, DiskStore, loss_in_log};
+    use crate::{Keyspace, Store, StoreError, WriteBatch};
+
+    const COMMITS: u64 = 12;
+    const SAFE: u64 = 7;
+
+    fn commit(store: &mut DiskStore, number: u64) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        // One long enough to be compressed.
+        let length = if number == 3 { 5000 } else { 3 };
+        batch.insert(Keyspace::Queue, format!("key {number}").into_bytes(), vec![b'v'; length]);
+        batch.insert(Keyspace::Meta, b"totals".to_vec(), number.to_be_bytes().to_vec());
+        batch.delete(Keyspace::Queue, format!("key {}", number / 2).into_bytes());
+        store.commit(batch)
+    }
+
+    /// A store of so many commits, of which the first are safe. Gives its log.
+    fn written(path: &Path) -> Result<PathBuf, StoreError> {
+        let mut store = DiskStore::open(path, DiskSettings::default())?;
+        for number in 1..=COMMITS {
+            commit(&mut store, number)?;
+            if number == SAFE {
+                store.sync()?;
+            }
+        }
+        drop(store);
+        files(path).map_err(StoreError::Io).map(|files| files.into_iter().last().unwrap_or_default())
+    }
+
+    fn data(log: &Path) -> IoResult<Vec<u8>> {
+        let mut bytes = std::fs::read(log)?;
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        bytes.truncate(end);
+        Ok(bytes)
+    }
+
+    /// Where each commit ends.
+    fn ends(bytes: &[u8]) -> Vec<usize> {
+        bytes.windows(4).enumerate().filter(|(_, four)| *four == TRAILER).map(|(at, _)| at + 4).collect()
+    }
+
+    /// Whatever byte is flipped and wherever it is cut: what is missing was not safe, or it is told.
+    #[test]
+    fn no_damage_of_a_log_is_silent() -> Result<(), StoreError> {
+        let dir = tempfile::tempdir().map_err(StoreError::Io)?;
+        let log = written(dir.path())?;
+        let whole = data(&log).map_err(StoreError::Io)?;
+        let read = walk(dir.path(), 0).map_err(StoreError::Io)?;
+        assert_eq!((read.last_commit, &read.torn, &read.damage), (Some(COMMITS), &None, &None));
+        let (mut told, mut repaired) = (0, 0);
+        let mut judge = |bytes: &[u8], what: String| -> IoResult<()> {
+            std::fs::write(&log, bytes)?;
+            let read = walk(dir.path(), 0)?;
+            match loss_in_log(&read, SAFE) {
+                Some(_) => told += 1,
+                // Nothing of the log is left: the tables tell, once it is open.
+                None if read.last_commit.is_none() => {}
+                None => {
+                    assert!(read.last_commit.is_some_and(|last| last >= SAFE), "{what}: {read:?}");
+                    repaired += 1;
+                }
+            }
+            Ok(())
+        };
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            judge(&bytes, format!("bit {} of byte {at}", at % 8)).map_err(StoreError::Io)?;
+            judge(&whole[..at], format!("cut at {at}")).map_err(StoreError::Io)?;
+        }
+        assert!(told > 500 && repaired > 500, "{told} told, {repaired} repaired");
+        Ok(())
+    }
+
+    /// Damage that the engine would cut off silently is refused, and every byte left as it was; accepted, it is gone on with.
+    #[test]
+    fn a_store_that_lost_what_was_safe_is_refused_unless_that_is_accepted() -> Result<(), StoreError> {
+        let dir = tempfile::tempdir().map_err(StoreError::Io)?;
+        let log = written(dir.path())?;
+        let mut bytes = data(&log).map_err(StoreError::Io)?;
+        for at in [bytes.len() / 3, 0] {
+            bytes[at] ^= 1;
+            std::fs::write(&log, &bytes).map_err(StoreError::Io)?;
+            let Err(StoreError::Behind(what)) = DiskStore::open(dir.path(), DiskSettings::default()) else {
+                panic!("opened");
+            };
+            assert!(what.contains("frontier.behind") && what.contains("commit 7 was safe"), "{what}");
+            assert_eq!(std::fs::read(&log).map_err(StoreError::Io)?, bytes, "left as it was");
+        }
+        let accepting = DiskSettings { accept_loss: true, ..DiskSettings::default() };
+        let store = DiskStore::open(dir.path(), accepting)?;
+        assert!(store.get(Keyspace::Meta, crate::local::MEND)?.is_some(), "whoever reads it next looks through it");
+        drop(store);
+        DiskStore::open(dir.path(), DiskSettings::default()).map(drop)
+    }
+
+    /// A gap that was accepted is not told again; what is lost later is.
+    #[test]
+    fn an_accepted_gap_stays_accepted() -> Result<(), StoreError> {
+        let dir = tempfile::tempdir().map_err(StoreError::Io)?;
+        let log = written(dir.path())?;
+        let bytes = data(&log).map_err(StoreError::Io)?;
+        let ends = ends(&bytes);
+        // The third commit is missing.
+        std::fs::write(&log, [&bytes[..ends[1]], &bytes[ends[2]..]].concat()).map_err(StoreError::Io)?;
+        let opened = DiskStore::open(dir.path(), DiskSettings::default());
+        assert!(
+            matches!(&opened, Err(StoreError::Behind(what)) if what.contains("missing in the middle")),
+            "{opened:?}"
+        );
+        let accepting = DiskSettings { accept_loss: true, ..DiskSettings::default() };
+        drop(DiskStore::open(dir.path(), accepting)?);
+        let mut store = DiskStore::open(dir.path(), DiskSettings::default())?;
+        commit(&mut store, 99)?;
+        store.sync()?;
+        drop(store);
+        let length = data(&log).map_err(StoreError::Io)?.len() as u64;
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&log)
+            .and_then(|file| file.set_len(length - 1))
+            .map_err(StoreError::Io)?;
+        let opened = DiskStore::open(dir.path(), DiskSettings::default());
+        assert!(matches!(opened, Err(StoreError::Behind(_))), "{opened:?}");
+        Ok(())
+    }
+
+    /// A log whose end is gone as a whole, as a file that was put back from an older copy.
+    #[test]
+    fn a_log_that_is_gone_is_told() -> Result<(), StoreError> {
+        let dir = tempfile::tempdir().map_err(StoreError::Io)?;
+        let log = written(dir.path())?;
+        std::fs::write(&log, b"").map_err(StoreError::Io)?;
+        let opened = DiskStore::open(dir.path(), DiskSettings::default());
+        assert!(matches!(opened, Err(StoreError::Behind(_))), "{opened:?}");
+        Ok(())
+    }
+
+    /// The second of three logs lost a commit at its end: what follows it does not agree with what went before.
+    #[test]
+    fn a_gap_between_two_logs_is_damage() -> Result<(), StoreError> {
+        let dir = tempfile::tempdir().map_err(StoreError::Io)?;
+        let log = written(dir.path())?;
+        let bytes = data(&log).map_err(StoreError::Io)?;
+        let ends = ends(&bytes);
+        let parts = |second: &[u8]| -> IoResult<Log> {
+            std::fs::write(&log, &bytes[..ends[3]])?;
+            std::fs::write(dir.path().join("900.jnl"), second)?;
+            std::fs::write(dir.path().join("901.jnl"), &bytes[ends[8]..])?;
+            walk(dir.path(), 0)
+        };
+        let whole = parts(&bytes[ends[3]..ends[8]]).map_err(StoreError::Io)?;
+        assert_eq!((whole.last_commit, whole.damage), (Some(COMMITS), None));
+        let short = parts(&bytes[ends[3]..ends[7]]).map_err(StoreError::Io)?;
+        assert!(short.damage.is_some_and(|(_, what)| what == Damage::Gap));
+        let torn = parts(&bytes[ends[3]..ends[8] - 1]).map_err(StoreError::Io)?;
+        assert!(torn.damage.is_some_and(|(_, what)| what == Damage::NotWhole));
+        Ok(())
+    }
+}
