@@ -319,4 +319,18 @@ mod tests {
         let wanted = wanted.iter().map(|((pattern, kind), line)| (*pattern, *kind == RuleKind::Allow, *line));
         assert!(found.eq(wanted));
     }
+
+    #[test]
+    fn as_many_rules_as_can_be_sorted() {
+        let rules: Vec<_> = (0..MAX_RULES).rev().map(|number| alloc::format!("/{number:05}")).collect();
+        let mut drafts = Drafts::new(b"");
+        for (rule, line) in rules.iter().zip(1_u32..) {
+            let written = Written { raw: None, line, kind: RuleKind::Disallow, via: RuleVia::Pattern };
+            assert!(drafts.push_own(&[rule.as_bytes()], written).is_some());
+        }
+        let table = Table::pack(&mut drafts);
+        let unpacked = table.unpack().unwrap();
+        let found = unpacked.list().iter().map(|draft| (unpacked.pattern(draft), draft.line));
+        assert!(found.eq(rules.iter().map(|rule| rule.as_bytes()).zip(1_u32..).collect::<Vec<_>>().into_iter().rev()));
+    }
 }

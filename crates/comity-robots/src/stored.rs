@@ -13,6 +13,7 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use crate::compile::{MAX_GROUP_TOKENS, MAX_NOTES};
+use crate::order::MAX_RULES;
 use crate::pacing::Pace;
 use crate::record::ExtensionKind;
 use crate::ruleset::{Compiled, Extras};
@@ -26,9 +27,6 @@ const VERSION: u8 = 2;
 /// Bytes of a stored rule set that are looked at: far more than a file of [`MAX_BYTES`] can make of itself (a rule at most
 /// three bytes for one, twice, and once as written, for both passes).
 pub const MAX_STORED_BYTES: usize = 16 * MAX_BYTES;
-
-/// Rules of a stored set at most: `allow:/` and a line end are eight bytes, and make at most two.
-const MAX_RULES: usize = MAX_BYTES / 4;
 
 /// Why bytes are no rule set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
