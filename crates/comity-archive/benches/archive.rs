@@ -43,7 +43,7 @@ fn main() {
         return;
     }
     let text = Arc::new(written(&events));
-    let bodies: u64 = events.iter().map(|event| body_len(event)).sum();
+    let bodies: u64 = events.iter().map(body_len).sum();
     println!("{} pages, {:.1} MB of bodies, {:.1} MB of WARC text", events.len(), mb(bodies), mb(text.len() as u64));
     let mut all = contestants(&events, &text);
     for round in 0..rounds {
