@@ -48,6 +48,13 @@ pub enum ArchiveError {
         /// How many serial numbers were tried.
         tried: u32,
     },
+    /// A crawl cannot be written in another form.
+    Export {
+        /// The file that stands in the way.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
     /// What is there already cannot be continued: the chain of records does not hold together.
     Chain {
         /// The file.
@@ -67,6 +74,10 @@ impl ArchiveError {
         }
     }
 
+    pub(crate) fn export(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Export { path: path.to_owned(), problem: problem.into() }
+    }
+
     /// The same error for another event that met it too.
     pub(crate) fn again(&self) -> Self {
         match self {
@@ -78,6 +89,7 @@ impl ArchiveError {
             Self::Setting { name, problem } => Self::Setting { name, problem: problem.clone() },
             Self::Staged { limit } => Self::Staged { limit: *limit },
             Self::Names { folder, tried } => Self::Names { folder: folder.clone(), tried: *tried },
+            Self::Export { path, problem } => Self::Export { path: path.clone(), problem: problem.clone() },
             Self::Chain { path, problem } => Self::Chain { path: path.clone(), problem: problem.clone() },
         }
     }
@@ -103,7 +115,9 @@ impl fmt::Display for ArchiveError {
             Self::Setting { name, problem } => write!(f, "{name}: {problem}"),
             Self::Staged { limit } => write!(f, "{limit} outcomes are staged, flush before staging more"),
             Self::Names { folder, tried } => write!(f, "{}: {tried} file names are taken", folder.display()),
-            Self::Chain { path, problem } => write!(f, "{}: {problem}", path.display()),
+            Self::Export { path, problem } | Self::Chain { path, problem } => {
+                write!(f, "{}: {problem}", path.display())
+            }
         }
     }
 }

@@ -56,6 +56,7 @@
 //! | `prepare`, `repeats` | the work that needs no turn; which captures repeat an earlier one |
 //! | `shared` | [`SharedArchive`]: many threads at once |
 //! | `index`, `recovery` | CDXJ; what is made of files that were left open |
+//! | `wacz` | [`write_wacz`]: a crawl as one file for replay |
 //! | `warc` | heads made true to the stored body, the grammar, members; [`WarcReader`] |
 //! | `record`, `records` | [`Record`]: what was known; its files; [`read_records`] |
 //! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
@@ -93,6 +94,7 @@ mod shared;
 mod store_event;
 mod stored;
 pub mod verify;
+mod wacz;
 mod warc;
 
 pub use archive::Archive;
@@ -111,6 +113,7 @@ pub use record::{
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use shared::{PreparedEvent, SharedArchive};
 pub use stored::{Stored, StoredWarc};
+pub use wacz::{WaczReport, WaczSettings, write_wacz};
 pub use warc::reader::{Damage, WarcError, WarcReader};
 pub use warc::record::{Grammar, WarcRecord};
 pub use warc::stream::{WarcHead, WarcStream};

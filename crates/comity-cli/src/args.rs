@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Records(RecordsArgs),
     /// Check that the directory of a crawl still holds what was written: chain, WARC files, evidence, signatures.
     Verify(VerifyArgs),
+    /// Write a crawl as one WACZ file, which replay tools open.
+    Wacz(WaczArgs),
     /// Why a URL was or was not fetched, from the records of a crawl.
     Explain(ExplainArgs),
     /// Who is not to be visited at all.
@@ -187,6 +189,18 @@ pub(crate) struct VerifyArgs {
     /// Print what was found as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WaczArgs {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// The file to write; it must not exist.
+    #[arg(long)]
+    pub(crate) out: PathBuf,
+    /// A title for people; the name of the crawl unless given.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
 }
 
 #[derive(Debug, Args)]

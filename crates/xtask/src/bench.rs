@@ -7,6 +7,7 @@ use crate::step;
 /// the tests of comity-extract need anyway.
 pub(crate) fn command(words: &[&str]) -> Result<(), String> {
     match words {
+        ["archive", rest @ ..] => archive(rest),
         ["extract"] => extract("9"),
         ["extract", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => extract(rounds),
         ["robots"] => robots("9"),
@@ -15,11 +16,18 @@ pub(crate) fn command(words: &[&str]) -> Result<(), String> {
         ["scheduler"] => scheduler("7"),
         ["scheduler", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => scheduler(rounds),
         _ => Err(format!(
-            "unknown bench {:?}; known are extract [rounds], robots [rounds], frontier [store] [millions], \
+            "unknown bench {:?}; known are archive [rounds] [megabytes], extract [rounds], robots [rounds], frontier [store] [millions], \
              scheduler [rounds]",
             words.join(" ")
         )),
     }
+}
+
+/// `cargo xtask bench archive [rounds] [megabytes]`: WARC files beside one raw gzip stream of the same bytes.
+fn archive(words: &[&str]) -> Result<(), String> {
+    let mut run = step::cargo();
+    run.args(["bench", "--locked", "-p", "comity-archive", "--bench", "archive", "--"]).args(words);
+    step::run("archives beside raw gzip", &mut run)
 }
 
 fn extract(rounds: &str) -> Result<(), String> {

@@ -18,9 +18,11 @@ enum Install {
     /// Large, and asked by the long suites only.
     DebianForAll(&'static [&'static str]),
     Python(&'static [&'static str]),
+    /// Packages of npm, where Node is.
+    Node(&'static [&'static str]),
 }
 
-const PEERS: [Peer; 9] = [
+const PEERS: [Peer; 13] = [
     Peer {
         name: "nginx",
         proves: "real server and log",
@@ -67,7 +69,7 @@ const PEERS: [Peer; 9] = [
         name: "warcio",
         proves: "WARC grammar and digests",
         here: || python_has("warcio"),
-        install: Install::Python(&["warcio", "setuptools"]),
+        install: Install::Python(&["warcio", "setuptools<66"]),
     },
     Peer {
         name: "fastwarc",
@@ -75,11 +77,36 @@ const PEERS: [Peer; 9] = [
         here: || python_has("fastwarc"),
         install: Install::Python(&["fastwarc"]),
     },
+    Peer {
+        name: "cdxj-indexer",
+        proves: "WARC indexes, line by line",
+        here: || python_has("cdxj_indexer"),
+        install: Install::Python(&["cdxj-indexer"]),
+    },
+    Peer { name: "py-wacz", proves: "WACZ packages", here: || python_has("wacz"), install: Install::Python(&["wacz"]) },
+    Peer {
+        name: "pywb",
+        proves: "replay, revisits too",
+        here: || python_has("pywb"),
+        // It asks for modules that younger setuptools no longer bring.
+        install: Install::Python(&["pywb", "setuptools<66"]),
+    },
+    Peer {
+        name: "warcio.js",
+        proves: "the reader of ReplayWeb.page",
+        here: || !step::answers("npm", "--version") || node().join("node_modules/.bin/warcio").exists(),
+        install: Install::Node(&["warcio@2"]),
+    },
 ];
 
 /// Where Python peers live: a virtual environment of our own, so that nothing of the system changes.
 pub(crate) fn venv() -> PathBuf {
     step::root().join("target/peers/venv")
+}
+
+/// Where peers of Node's live.
+pub(crate) fn node() -> PathBuf {
+    step::root().join("target/peers/node")
 }
 
 /// True when a folder of `/usr/share/doc` whose name begins so holds the file.
@@ -112,13 +139,14 @@ fn missing_peers(size: Size) -> impl Iterator<Item = &'static Peer> {
     PEERS.iter().filter(is_asked).filter(|peer| !(peer.here)())
 }
 
-/// Installs what is missing with the ordinary clients of Debian and `PyPI`.
+/// Installs what is missing with the ordinary clients of Debian, `PyPI` and npm.
 pub(crate) fn install_missing(size: Size) -> Result<(), String> {
     let missing: Vec<&Peer> = missing_peers(size).collect();
     let debian: Vec<&str> = packages(&missing, |install| match install {
         Install::Debian(names) | Install::DebianForAll(names) => Some(names),
-        Install::Python(_) => None,
+        Install::Python(_) | Install::Node(_) => None,
     });
+    let npm: Vec<&str> = packages(&missing, |i| if let Install::Node(names) = i { Some(names) } else { None });
     let python: Vec<&str> = packages(&missing, |i| if let Install::Python(names) = i { Some(names) } else { None });
     if !debian.is_empty() {
         // A list that is not up to date still installs what it knows: only the installation decides.
@@ -133,6 +161,12 @@ pub(crate) fn install_missing(size: Size) -> Result<(), String> {
         }
         let pip = venv().join("bin/pip");
         step::run("pip install", Command::new(pip).args(["install", "-q"]).args(&python))?;
+    }
+    if !npm.is_empty() {
+        std::fs::create_dir_all(node()).map_err(|e| format!("{}: {e}", node().display()))?;
+        let mut install = Command::new("npm");
+        install.args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"]).arg(node()).args(&npm);
+        step::run("npm install", &mut install)?;
     }
     Ok(())
 }

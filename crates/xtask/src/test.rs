@@ -59,6 +59,7 @@ impl Plan {
     /// Tells the tests where the peers are and how long they may take.
     fn with_peers(&self, mut command: Command) -> Command {
         command.env("COMITY_PEERS_VENV", peers::venv());
+        command.env("COMITY_PEERS_NODE", peers::node());
         if self.size == Size::All {
             command.env("COMITY_TEST_SIZE", "all");
             command.env("PROPTEST_CASES", "4096");

@@ -89,7 +89,7 @@ fn base_of(name: &str) -> Option<&str> {
 }
 
 /// A closed WARC whose index could not be written, or that an earlier version wrote.
-fn index_what_has_none(folder: &Path) -> Result<(), ArchiveError> {
+pub(crate) fn index_what_has_none(folder: &Path) -> Result<(), ArchiveError> {
     let names = names(folder)?;
     let warcs = names.iter().filter(|name| WARC_ENDS.iter().any(|end| name.ends_with(end)));
     for name in warcs.filter(|name| !index_path(folder, name).exists()) {

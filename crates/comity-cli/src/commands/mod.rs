@@ -14,6 +14,7 @@ mod robots;
 mod sitemap;
 mod url;
 mod verify;
+mod wacz;
 
 use crate::args::{Cli, Command, UrlCommand};
 use crate::exit::{Exit, Failure};
@@ -27,6 +28,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Init(args) => init::run(&args),
         Command::Records(args) => records::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Wacz(args) => wacz::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Optout(command) => optout::run(&command),
         Command::Robots(command) => robots::run(&command),

@@ -1,15 +1,18 @@
-//! What other readers say of our files: `gzip -t`, warcio and FastWARC, where they are installed.
+//! What other readers say of our files: `gzip -t`, warcio, FastWARC, cdxj-indexer, py-wacz, warcio.js and pywb, where they
+//! are installed (`cargo xtask peers --install`).
 //!
 //! The output of `warcio check` is read, not its exit status, which is 0 on damaged files too.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod pywb;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use comity_archive::{ArchiveConfig, Event, Fetched};
+use comity_archive::{ArchiveConfig, Event, Fetched, WaczSettings, write_wacz};
 use comity_policy::{Reason, Truncation};
 use common::*;
 
@@ -76,7 +79,7 @@ fn warcio_reads_every_record_and_digest() {
     let dir = tempfile::tempdir().unwrap();
     write_every_shape(dir.path(), true);
     let file = &files(dir.path(), "warc")[0];
-    let Some((status, text)) = run(Command::new("warcio").arg("check").arg("-v").arg(file)) else {
+    let Some((status, text)) = run(tool("warcio").arg("check").arg("-v").arg(file)) else {
         println!("warcio absent: its check was left out");
         return;
     };
@@ -86,7 +89,7 @@ fn warcio_reads_every_record_and_digest() {
     let found: Vec<_> = text.lines().filter(|line| complaints.iter().any(|c| line.contains(c))).collect();
     assert!(status && found.is_empty(), "{found:?}\n{text}");
     let ours = warc_records(dir.path());
-    let (_, index) = run(Command::new("warcio").args(["index", "-f", "offset,warc-type"]).arg(file)).unwrap();
+    let (_, index) = run(tool("warcio").args(["index", "-f", "offset,warc-type"]).arg(file)).unwrap();
     let ours: Vec<_> = ours.iter().map(|r| (r.offset, r.kind())).collect();
     assert_eq!(index.lines().count(), ours.len(), "{index}");
     for ((offset, kind), line) in ours.iter().zip(index.lines()) {
@@ -99,7 +102,7 @@ fn cdxj_indexer_makes_the_same_index_line_by_line() {
     let dir = tempfile::tempdir().unwrap();
     write_every_shape(dir.path(), true);
     let file = &files(dir.path(), "warc")[0];
-    let Some((status, theirs)) = run(Command::new("cdxj-indexer").arg("--sort").arg(file)) else {
+    let Some((status, theirs)) = run(tool("cdxj-indexer").arg("--sort").arg(file)) else {
         println!("cdxj-indexer absent: its check was left out");
         return;
     };
@@ -117,13 +120,76 @@ fn fastwarc_reads_every_record_and_digest() {
     for (flags, revisits) in [(&["-q"][..], true), (&["-q", "-p"], false)] {
         let dir = tempfile::tempdir().unwrap();
         write_every_shape(dir.path(), revisits);
-        let mut command = Command::new("fastwarc");
+        let mut command = tool("fastwarc");
         let Some((status, text)) = run(command.arg("check").args(flags).arg(&files(dir.path(), "warc")[0])) else {
             println!("fastwarc absent: its check was left out");
             return;
         };
         assert!(status, "{flags:?}: {text}");
     }
+}
+
+#[test]
+fn py_wacz_finds_the_package_valid() {
+    let dir = tempfile::tempdir().unwrap();
+    write_every_shape(dir.path(), true);
+    let out = dir.path().join("crawl.wacz");
+    let created = comity_policy::WallTime::from_unix_millis(START);
+    write_wacz(dir.path(), &out, &WaczSettings { title: None, created }).unwrap();
+    let Some((status, text)) = run(tool("wacz").arg("validate").arg("-f").arg(&out)) else {
+        println!("py-wacz absent: its check was left out");
+        return;
+    };
+    assert!(status && text.contains("Version detected as 1.1.1"), "{text}");
+    for bad in ["invalid", "missing", "not listed", "mismatch", "does not match", "rror"] {
+        assert!(!text.contains(bad), "{bad}: {text}");
+    }
+}
+
+#[test]
+fn warcio_js_finds_the_same_captures() {
+    let dir = tempfile::tempdir().unwrap();
+    write_every_shape(dir.path(), true);
+    let mut command = node_tool("warcio");
+    let Some((status, theirs)) = run(command.arg("cdx-index").arg(&files(dir.path(), "warc")[0])) else {
+        println!("warcio.js absent: its check was left out");
+        return;
+    };
+    // Its lines are in the order of the file, and its keys are its own: what it found is compared.
+    let ours = std::fs::read_to_string(&indexes(dir.path())[0]).unwrap();
+    let found = |text: &str| {
+        let mut all: Vec<[String; 4]> = text.lines().map(place_and_digest).collect();
+        all.sort();
+        all
+    };
+    assert!(status, "{theirs}");
+    assert_eq!(found(&theirs), found(&ours));
+}
+
+/// Offset, length, status and digest, without its label, of an index line.
+fn place_and_digest(line: &str) -> [String; 4] {
+    let json: serde_json::Value = serde_json::from_str(&line[line.find('{').unwrap()..]).unwrap();
+    ["offset", "length", "status", "digest"]
+        .map(|name| json[name].as_str().unwrap_or_default().trim_start_matches("sha1:").to_owned())
+}
+
+/// A Python tool of the virtual environment that xtask makes; where there is none, of the path.
+pub(crate) fn tool(name: &str) -> Command {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/venv");
+    let venv = std::env::var_os("COMITY_PEERS_VENV").map_or(own, PathBuf::from);
+    found_or_on_path(venv.join("bin").join(name), name)
+}
+
+/// A tool of Node's that xtask installs beside it.
+fn node_tool(name: &str) -> Command {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/node");
+    let node = std::env::var_os("COMITY_PEERS_NODE").map_or(own, PathBuf::from).join("node_modules/.bin").join(name);
+    // Not from the path: the Python tool has the same name.
+    Command::new(node)
+}
+
+fn found_or_on_path(tool: PathBuf, name: &str) -> Command {
+    if tool.is_file() { Command::new(tool) } else { Command::new(name) }
 }
 
 /// Exit status and all output; `None` when the command is not installed.

@@ -1,0 +1,28 @@
+use comity_archive::{ArchiveError, WaczSettings, write_wacz};
+
+use super::print;
+use crate::args::WaczArgs;
+use crate::exit::{Exit, Failure};
+
+/// `comity wacz D --out F`: a crawl as one file for replay.
+pub(crate) fn run(args: &WaczArgs) -> Result<Exit, Failure> {
+    let WaczArgs { dir, out, title } = args;
+    if !dir.join("warc").is_dir() {
+        return Err(Failure::usage(format!("{} holds no WARC files", dir.display()))
+            .hint("give the folder that `comity crawl --dir` wrote, without --no-warc"));
+    }
+    let settings = WaczSettings { title: title.clone(), created: comity_fetch::SystemClock::new().wall() };
+    let report = write_wacz(dir, out, &settings).map_err(|error| match error {
+        ArchiveError::Export { .. } => Failure::usage(error.to_string()),
+        error => Failure::storage(error.to_string()),
+    })?;
+    print(&format!(
+        "{}: {} WARC files, {} captures, {} pages, {} bytes",
+        out.display(),
+        report.warcs,
+        report.captures,
+        report.pages,
+        report.bytes
+    ))?;
+    Ok(Exit::Done)
+}
