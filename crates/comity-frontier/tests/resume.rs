@@ -605,3 +605,96 @@ async fn a_store_that_is_to_be_mended_is_made_anew_from_its_queue() {
         assert_eq!(store.get(Keyspace::Meta, b"mend").unwrap(), None, "{space:?}: done");
     }
 }
+
+/// A key of the due origins that cannot be read strands nobody: the origins are walked, and each gets one.
+#[tokio::test]
+async fn an_origin_whose_key_is_damaged_is_found_again() {
+    let frontier = Local::open(MemoryStore::new(), few(), ready(0)).unwrap();
+    let names: Vec<String> = (0..150).map(|n| format!("http://o{n}.test/")).collect();
+    add(&frontier, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let whole = frontier.into_store().unwrap();
+    let rows = whole.peek(Keyspace::Due, &[], &[0xff; 30], 999).unwrap();
+    for damage in ["value", "key", "both"] {
+        let (mut store, mut batch) = (whole.clone(), WriteBatch::default());
+        for (key, value) in rows.iter().step_by(7) {
+            match damage {
+                "value" => batch.insert(Keyspace::Due, key.clone(), b"no origin".to_vec()),
+                _ => {
+                    batch.delete(Keyspace::Due, key.clone());
+                    let value = if damage == "key" { value.clone() } else { vec![0xff] };
+                    batch.insert(Keyspace::Due, key[..20].to_vec(), value);
+                }
+            }
+        }
+        store.commit(batch).unwrap();
+        let frontier = Local::open(store, few(), ready(0)).unwrap();
+        let (judge, mut leased, mut now) = (TestJudge::default(), BTreeSet::new(), 1);
+        while let Some(wake) = {
+            let out = frontier.lease(9, &judge, at(now)).await.unwrap();
+            for lease in out.leases {
+                assert!(leased.insert(lease.url.to_string()));
+                settle(&frontier, done(lease.id, turn(now)), at(now)).await;
+            }
+            out.wake_at
+        } {
+            now = (now + 1).max(wake.as_micros().div_ceil(1000));
+        }
+        assert_eq!(leased.len(), names.len(), "{damage}");
+    }
+}
+
+/// The store fails to read, once the commit of a settlement is made: the settlement holds.
+#[tokio::test]
+async fn a_settlement_whose_commit_was_made_holds_though_the_next_sleeper_cannot_be_read() {
+    let fails = Arc::new(AtomicUsize::new(0));
+    let store = Reads { inner: MemoryStore::new(), fails: fails.clone() };
+    let frontier = Local::open(store, few(), ready(0)).unwrap();
+    let names: Vec<String> = (0..9).map(|n| format!("http://o{n}.test/")).collect();
+    add(&frontier, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let judge = TestJudge::default();
+    let lease = frontier.lease(1, &judge, at(1)).await.unwrap().leases.remove(0);
+    fails.store(1, Ordering::Relaxed);
+    let links = offers(["http://o8.test/new", "http://new.test/"]);
+    settle(&frontier, done_with(lease.id, links, turn(1)), at(1)).await;
+    fails.store(0, Ordering::Relaxed);
+    let (mut count, mut now) = (1, 2);
+    while let Some(wake) = {
+        let out = frontier.lease(9, &judge, at(now)).await.unwrap();
+        for lease in out.leases {
+            count += 1;
+            settle(&frontier, done(lease.id, turn(now)), at(now)).await;
+        }
+        out.wake_at
+    } {
+        now = (now + 1).max(wake.as_micros().div_ceil(1000));
+    }
+    assert_eq!((count, frontier.stats(at(now)).await.unwrap().queued), (11, 0), "each once, and nobody is stranded");
+}
+
+/// A store whose reads of the due origins fail while that is set.
+#[derive(Debug)]
+struct Reads {
+    inner: MemoryStore,
+    fails: Arc<AtomicUsize>,
+}
+
+impl Store for Reads {
+    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
+        self.inner.commit(batch)
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.inner.get(space, key)
+    }
+
+    fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError> {
+        if space == Keyspace::Due && self.fails.load(Ordering::Relaxed) > 0 {
+            return Err(StoreError::Io(std::io::Error::other("the disk says no")));
+        }
+        self.inner.peek(space, from, until, limit)
+    }
+}

@@ -193,7 +193,8 @@ fn pages_whose_records_a_power_cut_took_are_fetched_again() {
             }
             _ => cut(&dir, folder, |_| at),
         }
-        assert!(lines(&dir).len() as u64 >= stated, "what was safe is there");
+        let kept = lost.min(lines(&dir).len() as u64);
+        assert!(kept >= stated, "what was safe is there");
         let output = comity(home.path(), &args.iter().map(String::as_str).collect::<Vec<_>>());
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -201,11 +202,79 @@ fn pages_whose_records_a_power_cut_took_are_fetched_again() {
         runtime.block_on(served.shutdown());
         let pages = verified(&dir).into_iter().filter(|url| !url.ends_with("/robots.txt")).count();
         assert_eq!(pages as u32, size.origins * size.pages, "{folder}: a record of every page");
-        let again = lines(&dir).into_iter().filter(|line| line.0 as usize >= before.len().min(lost as usize + 1));
-        let again: BTreeSet<String> = again.map(|line| line.1).collect();
-        let missing: Vec<_> = before.iter().filter(|line| line.0 >= lost && !line.1.ends_with("/robots.txt")).collect();
+        let again: BTreeSet<String> =
+            lines(&dir).into_iter().filter(|line| line.0 >= kept).map(|line| line.1).collect();
+        let missing: Vec<_> = before.iter().filter(|line| line.0 >= kept && !line.1.ends_with("/robots.txt")).collect();
         assert!(missing.len() > 5 && missing.iter().all(|line| again.contains(&line.1)), "{folder}: {missing:?}");
     }
+}
+
+/// A small disk in memory. Unmounted when it is dropped.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    /// `None` where mounting is not permitted.
+    fn mount(at: &Path, megabytes: u32) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        let options = format!("size={megabytes}m");
+        let output = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "comity-test"]).arg(at).output();
+        output.is_ok_and(|output| output.status.success()).then(|| Self(at.to_owned()))
+    }
+
+    fn grow(&self, megabytes: u32) {
+        let options = format!("remount,size={megabytes}m");
+        assert!(Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap().success());
+    }
+
+    /// Leaves not a byte.
+    fn fill(&self) {
+        let mut ballast = fs::File::create(self.0.join("ballast")).unwrap();
+        while std::io::Write::write(&mut ballast, &[7; 4096]).is_ok_and(|written| written > 0) {}
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// Whatever is written when the last byte of the disk is gone: the crawl ends with exit 5, and goes on once there is room.
+#[test]
+fn a_crawl_whose_disk_is_full_stops_with_exit_5_and_goes_on() {
+    let (size, home) = (SHORT, TempDir::new().unwrap());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let Some(disk) = SmallDisk::mount(&home.path().join("small"), 48) else {
+        eprintln!(
+            "a_crawl_whose_disk_is_full_stops_with_exit_5_and_goes_on: SKIPPED, mounting a tmpfs is not permitted"
+        );
+        return;
+    };
+    let served = runtime.block_on(web(size).serve_loopback()).unwrap();
+    let dir = disk.0.join("d");
+    let args = arguments(&served, &dir);
+    let mut child = start(home.path(), &args);
+    while lines(&dir).len() < 100 {
+        assert!(child.try_wait().unwrap().is_none(), "over before the disk was full");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    disk.fill();
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("space") || said.contains("full") || said.contains("free"), "{said}");
+    // Without room it does not begin, and loses nothing by that.
+    let again = start(home.path(), &args).wait_with_output().unwrap();
+    assert_eq!(again.status.code(), Some(5), "{}", stderr(&again));
+    disk.grow(200);
+    let output = start(home.path(), &args).wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let asked = asked(&runtime.block_on(served.shutdown()));
+    assert_eq!(asked.len() as u32, size.origins * size.pages, "every page");
+    let repeats: usize = asked.values().map(|times| times - 1).sum();
+    assert!(repeats <= TOTAL, "{repeats} repeats: what was in flight");
+    let pages = verified(&dir).into_iter().filter(|url| !url.ends_with("/robots.txt")).count();
+    assert_eq!(pages as u32, size.origins * size.pages, "a record of every page");
 }
 
 #[test]

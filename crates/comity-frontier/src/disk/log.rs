@@ -6,7 +6,7 @@
 //! compression, table, lengths, key, value) and an end (3, checksum over the items, four bytes), numbers little-endian.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Result as IoResult};
+use std::io::{BufReader, ErrorKind, Read, Result as IoResult, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
@@ -83,35 +83,48 @@ pub(super) fn walk(path: &Path, accepted: u64) -> IoResult<Log> {
     let mut log = Log::default();
     let mut files = files(path)?.into_iter().peekable();
     while let Some(file) = files.next() {
-        let mut reader = Reader::open(&file)?;
-        let stop = loop {
-            match reader.batch()? {
-                Ok(batch) => {
-                    let is_known = batch.commit.is_some_and(|commit| commit <= accepted);
-                    if let Some(what) = log.follows(&batch).filter(|_| !is_known) {
-                        log.damage = Some((Place { file, at: reader.whole }, what));
-                        return Ok(log);
-                    }
-                    (log.last_batch, log.last_commit) = (Some(batch.number), batch.commit.or(log.last_commit));
-                    reader.whole = reader.at;
-                }
-                Err(stop) => break stop,
-            }
-        };
-        let place = Place { file, at: reader.whole };
-        match stop {
-            Stop::End => {}
-            Stop::Torn if files.peek().is_some() => {
-                log.damage = Some((place, Damage::NotWhole));
-                return Ok(log);
-            }
-            Stop::Torn => log.torn = Some(place),
+        let open = File::open(&file)?;
+        let length = open.metadata()?.len();
+        let reader = Reader::new(BufReader::with_capacity(64 << 10, open), length);
+        log.read_in(file, reader, accepted, files.peek().is_none())?;
+        if log.damage.is_some() {
+            break;
         }
     }
     Ok(log)
 }
 
 impl Log {
+    /// Reads the next file of it.
+    fn read_in<R: Read + Seek>(
+        &mut self,
+        file: PathBuf,
+        mut reader: Reader<R>,
+        accepted: u64,
+        is_last: bool,
+    ) -> IoResult<()> {
+        let stop = loop {
+            let batch = match reader.batch()? {
+                Ok(batch) => batch,
+                Err(stop) => break stop,
+            };
+            let is_known = batch.commit.is_some_and(|commit| commit <= accepted);
+            if let Some(what) = self.follows(&batch).filter(|_| !is_known) {
+                self.damage = Some((Place { file, at: reader.whole }, what));
+                return Ok(());
+            }
+            (self.last_batch, self.last_commit) = (Some(batch.number), batch.commit.or(self.last_commit));
+            reader.whole = reader.at;
+        };
+        let place = Place { file, at: reader.whole };
+        match stop {
+            Stop::End => {}
+            Stop::Torn if is_last => self.torn = Some(place),
+            Stop::Torn => self.damage = Some((place, Damage::NotWhole)),
+        }
+        Ok(())
+    }
+
     /// What is wrong with `batch` as the next one.
     fn follows(&self, batch: &Batch) -> Option<Damage> {
         if self.last_batch.is_some_and(|last| !(1..=MOST_BETWEEN).contains(&batch.number.wrapping_sub(last))) {
@@ -140,33 +153,38 @@ pub(super) fn cut(path: &Path, accepted: u64) -> IoResult<()> {
     }
 }
 
-/// A torn log as it was, until it is known that nothing was lost with its end.
+/// The torn end of a log as it was, until it is known that nothing that was safe was lost with it. Memory: at most a log.
 pub(super) struct Saved {
-    log: PathBuf,
-    copy: PathBuf,
+    place: Place,
+    length: u64,
+    bytes: Vec<u8>,
 }
 
 impl Saved {
     /// # Errors
-    /// When it cannot be copied.
+    /// When it cannot be read.
     pub(super) fn new(place: &Place) -> IoResult<Self> {
-        let (log, copy) = (place.file.clone(), place.file.with_extension("torn"));
-        std::fs::copy(&log, &copy)?;
-        Ok(Self { log, copy })
+        let mut file = File::open(&place.file)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(place.at))?;
+        let mut bytes = Vec::new();
+        file.take(length.saturating_sub(place.at)).read_to_end(&mut bytes)?;
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        bytes.truncate(end);
+        bytes.shrink_to_fit();
+        Ok(Self { place: place.clone(), length, bytes })
     }
 
     /// Puts it back, the engine being closed.
     ///
     /// # Errors
-    /// When it cannot be renamed.
+    /// When it cannot be written.
     pub(super) fn put_back(&self) -> IoResult<()> {
-        std::fs::rename(&self.copy, &self.log)
-    }
-
-    /// # Errors
-    /// When it cannot be deleted.
-    pub(super) fn drop_copy(&self) -> IoResult<()> {
-        std::fs::remove_file(&self.copy)
+        let mut file = std::fs::OpenOptions::new().write(true).open(&self.place.file)?;
+        file.seek(SeekFrom::Start(self.place.at))?;
+        file.write_all(&self.bytes)?;
+        file.set_len(self.length)?;
+        file.sync_all()
     }
 }
 
@@ -184,8 +202,8 @@ fn files(path: &Path) -> IoResult<Vec<PathBuf>> {
     Ok(files.into_iter().map(|(_, file)| file).collect())
 }
 
-struct Reader {
-    input: BufReader<File>,
+struct Reader<R> {
+    input: R,
     length: u64,
     /// Where the next byte is read.
     at: u64,
@@ -195,11 +213,9 @@ struct Reader {
     item: Vec<u8>,
 }
 
-impl Reader {
-    fn open(path: &Path) -> IoResult<Self> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        Ok(Self { input: BufReader::with_capacity(64 << 10, file), length, at: 0, whole: 0, item: Vec::new() })
+impl<R: Read + Seek> Reader<R> {
+    const fn new(input: R, length: u64) -> Self {
+        Self { input, length, at: 0, whole: 0, item: Vec::new() }
     }
 
     /// The next batch, or why there is none.
@@ -266,8 +282,7 @@ impl Reader {
 
     /// Whether anything but zeros stands behind the last whole batch: a log is longer than what was written to it.
     fn rest(&mut self) -> IoResult<Stop> {
-        use std::io::Seek as _;
-        self.input.seek(std::io::SeekFrom::Start(self.whole))?;
+        self.input.seek(SeekFrom::Start(self.whole))?;
         let mut bytes = [0; 16 << 10];
         loop {
             match self.input.read(&mut bytes)? {
@@ -281,6 +296,8 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
     use crate::disk::{DiskSettings, DiskStore, loss_in_log};
     use crate::{Keyspace, Store, StoreError, WriteBatch};
@@ -333,8 +350,8 @@ mod tests {
         assert_eq!((read.last_commit, &read.torn, &read.damage), (Some(COMMITS), &None, &None));
         let (mut told, mut repaired) = (0, 0);
         let mut judge = |bytes: &[u8], what: String| -> IoResult<()> {
-            std::fs::write(&log, bytes)?;
-            let read = walk(dir.path(), 0)?;
+            let mut read = Log::default();
+            read.read_in(log.clone(), Reader::new(Cursor::new(bytes), bytes.len() as u64), 0, true)?;
             match loss_in_log(&read, SAFE) {
                 Some(_) => told += 1,
                 // Nothing of the log is left: the tables tell, once it is open.

@@ -107,7 +107,7 @@ impl DiskStore {
             saved.map_or(Ok(()), |saved| saved.put_back()).map_err(of_file)?;
             return Err(error);
         }
-        saved.map_or(Ok(()), |saved| saved.drop_copy()).map_err(of_file)?;
+        drop(saved);
         if loss.is_some() {
             marker.accepted = last_commit;
         }

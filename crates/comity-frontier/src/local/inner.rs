@@ -27,6 +27,8 @@ pub(super) struct Inner<S> {
     visits: Visits,
     /// What left the queue since the records of the crawl were last safe; `None` where none are written.
     left: Option<Left>,
+    /// The next sleeper could not be read after a commit: it is looked for again before anything is leased.
+    has_to_look: bool,
     /// Set while something is under way: found set, a panic left it so.
     pub(super) is_in_doubt: bool,
 }
@@ -37,7 +39,7 @@ const LOOKS_PER_CALL: usize = 4096;
 impl<S: Store> Inner<S> {
     pub(super) fn new(store: S, opened: Opened) -> Self {
         let Opened { scheduler, seen, roster, visits } = opened;
-        Self { store, scheduler, seen, roster, visits, left: None, is_in_doubt: false }
+        Self { store, scheduler, seen, roster, visits, left: None, has_to_look: false, is_in_doubt: false }
     }
 
     pub(super) fn offer(&mut self, batch: Vec<Offer>) -> Result<Vec<Offered>, StoreError> {
@@ -82,6 +84,7 @@ impl<S: Store> Inner<S> {
     }
 
     pub(super) fn lease(&mut self, n: usize, judge: &dyn Judge, now: Instant) -> Result<Leased, StoreError> {
+        self.look_again()?;
         self.end_expired(now)?;
         let mut leased = Leased::default();
         let refusals = self.scheduler.config().refusals_per_call.max(1);
@@ -115,7 +118,7 @@ impl<S: Store> Inner<S> {
 
     /// True when the store has to be asked before `n` URLs can be leased at `now`.
     pub(super) fn is_behind(&self, now: Instant, n: usize) -> bool {
-        self.scheduler.is_behind(now, n) || self.visits.is_due(now)
+        self.has_to_look || self.scheduler.is_behind(now, n) || self.visits.is_due(now)
     }
 
     /// Lets the URLs whose next visit is due come back to the queue, a page of them at most.
@@ -142,6 +145,7 @@ impl<S: Store> Inner<S> {
 
     /// Reads ahead what the next `n` leases at `now` need.
     pub(super) fn prepare(&mut self, n: usize, now: Instant) -> Result<(), StoreError> {
+        self.look_again()?;
         self.end_expired(now)?;
         self.return_due(now)?;
         if self.roster.horizon().is_some_and(|horizon| horizon.0 <= now) {
@@ -298,7 +302,16 @@ impl<S: Store> Inner<S> {
     fn after_commit(&mut self, woke: bool) {
         if woke && let Err(error) = self.roster.look(&mut self.store, &mut self.scheduler) {
             tracing::warn!(%error, "the next sleeping origin could not be read");
+            self.has_to_look = true;
         }
+    }
+
+    fn look_again(&mut self) -> Result<(), StoreError> {
+        if self.has_to_look {
+            self.roster.look(&mut self.store, &mut self.scheduler)?;
+            self.has_to_look = false;
+        }
+        Ok(())
     }
 
     /// From now on what leaves the queue is kept until its record is safe; what left it when there were more than `whole`

@@ -37,6 +37,8 @@ struct Reading {
     until: Vec<u8>,
     page: VecDeque<(Row, Origin)>,
     is_exhausted: bool,
+    /// A row could not be read: some origin stands under no key.
+    has_lost: bool,
 }
 
 /// Rows read at once.
@@ -135,6 +137,12 @@ impl Roster {
 
     /// Finds the sleepers that are due first. Rows that stand for nobody are deleted on the way.
     pub(super) fn look<S: Store>(&mut self, store: &mut S, scheduler: &mut Scheduler) -> Result<(), StoreError> {
+        let found = self.find(store, scheduler);
+        scheduler.set_horizon(self.horizon());
+        found
+    }
+
+    fn find<S: Store>(&mut self, store: &mut S, scheduler: &mut Scheduler) -> Result<(), StoreError> {
         let mut graves = WriteBatch::default();
         self.current.look(store, scheduler, |_, _| Ok(true), &mut graves)?;
         let validate = |row: Row, origin: &Origin| -> Result<bool, StoreError> {
@@ -147,8 +155,56 @@ impl Roster {
         if !graves.is_empty() {
             store.commit(graves)?;
         }
-        scheduler.set_horizon(self.horizon());
+        if self.current.has_lost || self.earlier.has_lost {
+            self.reclaim(store, scheduler)?;
+            (self.current.has_lost, self.earlier.has_lost) = (false, false);
+        }
         Ok(())
+    }
+
+    /// Gives a key to each sleeping origin that has none, and something queued. Walks over all origins: for damage only.
+    fn reclaim<S: Store>(&mut self, store: &mut S, scheduler: &mut Scheduler) -> Result<(), StoreError> {
+        let mut from = Vec::new();
+        loop {
+            let rows = store.peek(Keyspace::Origin, &from, &[0xff], PAGE)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            from.clone_from(last);
+            from.push(0);
+            let (mut batch, mut given) = (WriteBatch::default(), Vec::new());
+            for (name, bytes) in rows {
+                let Some(origin) = origin_of(&name).filter(|origin| !scheduler.knows(origin)) else { continue };
+                let mut record = OriginRecord::decode(&bytes).or_else(|_| recount(store, &origin))?;
+                let stands = match record.row {
+                    Some(row) => store.get(Keyspace::Due, &row.to_key())?.as_ref() == Some(&name),
+                    None => false,
+                };
+                if stands || record.summary.queued() == 0 {
+                    continue;
+                }
+                tracing::warn!(%origin, "an origin that stood under no key is due again");
+                scheduler.skip_tickets(scheduler.last_ticket() + 1);
+                let row = self.row(self.due_at(&record, scheduler.latest()), scheduler.last_ticket());
+                record.row = Some(row);
+                batch.insert(Keyspace::Due, row.to_key(), name.clone());
+                batch.insert(Keyspace::Origin, name, record.encode());
+                given.push((row, origin));
+            }
+            if !batch.is_empty() {
+                store.commit(batch)?;
+                given.iter().for_each(|(row, origin)| self.current.note(*row, origin));
+            }
+        }
+    }
+
+    /// When a sleeping origin may be asked, for all that its record says: never before anything that it was told.
+    fn due_at(&self, record: &OriginRecord, latest: Instant) -> Instant {
+        match &record.rest {
+            Some(rest) if rest.run == self.run => {
+                let held = [rest.hold, rest.park].into_iter().flatten().map(|held| held.until);
+                held.fold(rest.turn.ready.at.max(latest), Instant::max)
+            }
+            _ => self.ready.at.max(latest),
+        }
     }
 
     /// Brings the sleepers that are due at `now` to memory, a page of them at most.
@@ -225,7 +281,7 @@ impl Roster {
 
 impl Reading {
     fn new(from: Vec<u8>, until: Vec<u8>) -> Self {
-        Self { from, until, page: VecDeque::new(), is_exhausted: false }
+        Self { from, until, page: VecDeque::new(), is_exhausted: false, has_lost: false }
     }
 
     /// Takes in a row that was just written: one that lies before what is read next has to stand in the page.
@@ -278,6 +334,7 @@ impl Reading {
                     (Some(row), Some(origin)) => self.page.push_back((row, origin)),
                     _ => {
                         tracing::warn!(?key, "a row of the due origins cannot be read and is dropped");
+                        self.has_lost = true;
                         graves.delete(Keyspace::Due, key);
                     }
                 }
