@@ -1,5 +1,5 @@
 use std::collections::VecDeque;
-use std::time::{Duration, Instant as WallClock};
+use std::time::Duration;
 
 use comity_frontier::{Fill, Lease, LeaseId, QueuedUrl, Scheduler, SchedulerConfig, Settlement, Step, TurnNews};
 use comity_policy::{
@@ -10,8 +10,6 @@ use comity_url::{CrawlUrl, KeyHasher};
 
 /// Records of each origin that its queue holds from the start; one is added for each that is taken.
 const BACKLOG: u64 = 3;
-/// Building a few rows takes no longer; what did was interrupted.
-const STALLED: Duration = Duration::from_micros(20);
 /// A step of the simulated clock.
 const STEP: Duration = Duration::from_millis(1);
 
@@ -48,6 +46,8 @@ pub(crate) struct Round {
     turning: Duration,
     appending: Duration,
     pub(crate) turns: u64,
+    /// Reads from the store.
+    pub(crate) fills: u64,
     pub(crate) early: u64,
     /// Turns that fit into the time, over all origins, if each began at its instant.
     pub(crate) offered: u64,
@@ -98,15 +98,20 @@ impl Crowd {
         let (mut granted, mut settled) = (std::mem::take(&mut self.granted), std::mem::take(&mut self.settled));
         loop {
             allowances.extend((allowances.len()..256).map(|_| self.allow()));
-            let (start, rows) = (cpu_time(), granted.len());
-            let mut reading = Duration::ZERO;
-            let is_done = self.lease(allowances, &mut granted, &mut reading);
-            for lease in &granted[rows..] {
+            let start = cpu_time();
+            let fills = self.scheduler.fills(self.now, allowances.len());
+            round.turning += cpu_time() - start;
+            let rows: Vec<_> = fills.iter().map(|fill| self.rows(fill)).collect();
+            round.fills += fills.len() as u64;
+            let (start, first) = (cpu_time(), granted.len());
+            fills.iter().zip(rows).for_each(|(fill, rows)| self.scheduler.filled(fill, rows));
+            let is_done = self.lease(allowances, &mut granted);
+            for lease in &granted[first..] {
                 let delay = Duration::from_micros(u64::from(lease.attempt - 1));
                 self.running.push_back((self.now.after(self.answer), lease.id, lease.depth, delay));
             }
             self.answer(&mut settled);
-            round.turning += (cpu_time() - start).saturating_sub(reading);
+            round.turning += cpu_time() - start;
             if is_done {
                 break;
             }
@@ -129,8 +134,7 @@ impl Crowd {
     }
 
     /// Leases while something is due and allowances last; true when nothing is due any more.
-    #[expect(clippy::disallowed_methods, reason = "what the rows cost is not the scheduler's")]
-    fn lease(&mut self, allowances: &mut Vec<Allowance>, granted: &mut Vec<Lease>, reading: &mut Duration) -> bool {
+    fn lease(&mut self, allowances: &mut Vec<Allowance>, granted: &mut Vec<Lease>) -> bool {
         while let Some(allowance) = allowances.pop() {
             match self.scheduler.next(self.now) {
                 Step::Idle => {
@@ -138,13 +142,7 @@ impl Crowd {
                     return true;
                 }
                 Step::Recall => panic!("all origins are in memory"),
-                Step::Fill(fill) => {
-                    allowances.push(allowance);
-                    let start = WallClock::now();
-                    let rows = self.rows(&fill);
-                    *reading += start.elapsed().min(STALLED);
-                    self.scheduler.filled(&fill, rows);
-                }
+                Step::Fill(fill) => panic!("{} was read ahead", fill.origin()),
                 Step::Judge(candidate) => granted.push(self.scheduler.grant(candidate, allowance, self.now)),
             }
         }
@@ -153,6 +151,8 @@ impl Crowd {
 
     /// Settles what is answered by now.
     fn answer(&mut self, settled: &mut Vec<u32>) {
+        let over = self.running.iter().take_while(|(at, ..)| *at <= self.now);
+        self.scheduler.look_ahead(over.map(|(_, lease, ..)| *lease));
         while let Some((_, lease, number, delay)) = self.running.pop_front_if(|(at, ..)| *at <= self.now) {
             let at = self.now.after(delay);
             let turn = Turn { ready: Ready { at, clock: Reason::RateOrigin }, overlap: Overlap::AfterHead };
@@ -162,12 +162,12 @@ impl Crowd {
         }
     }
 
-    /// What the store would read: the origin's one URL, as often as asked for.
+    /// What the store would read: the origin's one URL, for every record that was appended and not read yet.
     fn rows(&self, fill: &Fill) -> Vec<(u64, Option<QueuedUrl>)> {
         let host = fill.origin().host();
         let number: usize = host[1..host.len() - ".example".len()].parse().unwrap();
-        let url = &self.sites[number].url;
-        (0..fill.limit() as u64).map(|row| (fill.from() + row, Some(url.clone()))).collect()
+        let Site { url, sequence, .. } = &self.sites[number];
+        (fill.from()..*sequence).take(fill.limit()).map(|row| (row, Some(url.clone()))).collect()
     }
 
     fn allow(&self) -> Allowance {
@@ -181,12 +181,12 @@ impl Crowd {
 impl Site {
     fn new(number: u32) -> Self {
         let url = CrawlUrl::parse(&format!("http://s{number}.example/page")).unwrap();
+        let via = Some(CrawlUrl::parse(&format!("http://s{number}.example/")).unwrap());
         let key = KeyHasher::new([7; 16]).key(&url);
         // Spread evenly, and no two neighbours alike.
         let delay = Duration::from_micros(1_000_000 + u64::from(number).wrapping_mul(7_368_787) % 29_000_000);
         let micros = u32::try_from(delay.as_micros()).unwrap();
-        let url =
-            QueuedUrl { url, key, depth: number, hops: 0, via: None, seed: false, attempts: micros, visited: None };
+        let url = QueuedUrl { url, key, depth: number, hops: 0, via, seed: false, attempts: micros, visited: None };
         let phase = u64::from(number).wrapping_mul(2_654_435_761) % u64::from(micros);
         Self { url, sequence: BACKLOG, delay, told: Instant::from_micros(phase) }
     }

@@ -28,13 +28,15 @@ fn measure(origins: u32, rounds: usize, millis: u64) {
         crowd.run(2 * millis);
         let rounds: Vec<Round> = (0..rounds).map(|_| crowd.run(millis)).collect();
         println!("\n{name}; {per_origin} bytes an origin beside its URLs");
-        row("next, grant, settle", &rounds, |round| round.turn_nanos());
+        row("a turn: fill, next, grant, settle", &rounds, |round| round.turn_nanos());
         row("append one URL", &rounds, |round| round.append_nanos());
         let used: u64 = rounds.iter().map(|round| round.turns).sum();
         let offered: u64 = rounds.iter().map(|round| round.offered).sum();
         let early: u64 = rounds.iter().map(|round| round.early).sum();
         println!("| slots used of {offered} offered | {used} | {:.3} % |", 100.0 * used as f64 / offered as f64);
         println!("| leases before their instant | {early} | |");
+        let fills: u64 = rounds.iter().map(|round| round.fills).sum();
+        println!("| reads from the store for each turn | {:.2} | |", fills as f64 / used as f64);
     }
 }
 

@@ -13,8 +13,13 @@ use crate::key::{place_of, queue_end, queue_key};
 use crate::scheduler::Sleeper;
 use crate::seen::SeenSet;
 use crate::{
+<<<<<<< HEAD
     Candidate, Fill, Keyspace, Leased, LeasedUrl, Offer, Offered, QueuedUrl, RecordMark, Scheduler, Settled,
     Settlement, Stats, Step, Store, StoreError, StoredUrl, WriteBatch,
+=======
+    Candidate, Fill, Keyspace, Leased, Offer, Offered, QueuedUrl, Scheduler, Settled, Settlement, Stats, Step, Store,
+    StoreError, StoredUrl, WriteBatch,
+>>>>>>> 7426948 (comity-frontier: a turn reads three cache lines, and a lease takes its URL along)
 };
 
 /// Everything behind the lock: what is in memory, and the store.
@@ -53,6 +58,7 @@ impl<S: Store> Inner<S> {
 
     pub(super) fn settle(&mut self, batch: Vec<Settlement>, now: Instant) -> Result<Vec<Settled>, StoreError> {
         self.scheduler.advance(now);
+        self.scheduler.look_ahead(batch.iter().map(Settlement::lease));
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         ledger.left = self.left.as_ref().and_then(Left::next);
         let mut answers = Vec::with_capacity(batch.len());
@@ -358,10 +364,8 @@ impl<S: Store> Inner<S> {
         tracing::debug!(leases = expired.len(), "leases ended at their deadline");
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         for lease in &expired {
-            if let Some(queued) = &lease.record {
-                let (origin, priority, sequence) = (&lease.origin, lease.priority, lease.sequence);
-                let place = LeasedUrl { origin, priority, sequence, key: queued.key, queued: None };
-                ledger.rewrite(&place, queued);
+            if lease.is_attempt {
+                ledger.count_attempt(&lease.origin, lease.priority, lease.sequence)?;
             }
         }
         let batch = ledger.close().batch;

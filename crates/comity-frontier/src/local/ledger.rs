@@ -126,9 +126,8 @@ impl<'a, S: Store> Ledger<'a, S> {
             Settlement::Refused { .. } => self.leave(leased, Ending::Refused).map(|()| Vec::new()),
             Settlement::Failed { .. } => self.leave(leased, Ending::Failed).map(|()| Vec::new()),
             Settlement::Retry { .. } => {
-                if let Some(queued) = leased.queued {
-                    let attempts = queued.attempts.saturating_add(1);
-                    self.rewrite(leased, &QueuedUrl { attempts, ..queued.clone() });
+                if leased.runs {
+                    self.count_attempt(leased.origin, leased.priority, leased.sequence)?;
                 }
                 Ok(Vec::new())
             }
@@ -136,10 +135,20 @@ impl<'a, S: Store> Ledger<'a, S> {
         }
     }
 
-    /// Writes a record over the one that stands in its place.
-    pub(super) fn rewrite(&mut self, leased: &LeasedUrl<'_>, queued: &QueuedUrl) {
-        let key = queue_key(leased.origin, leased.priority, leased.sequence);
-        self.changes.batch.insert(Keyspace::Queue, key, queued.encode());
+    /// Counts an attempt in the record of a URL. One that cannot be read stays as it is: it is told when it is read next.
+    pub(super) fn count_attempt(&mut self, origin: &Origin, priority: u8, sequence: u64) -> Result<(), StoreError> {
+        let key = queue_key(origin, priority, sequence);
+        if let Some(queued) = self.record(&key)? {
+            let attempts = queued.attempts.saturating_add(1);
+            self.changes.batch.insert(Keyspace::Queue, key, QueuedUrl { attempts, ..queued }.encode());
+        }
+        Ok(())
+    }
+
+    /// A record of the queue, if it can be read.
+    fn record(&self, key: &[u8]) -> Result<Option<QueuedUrl>, StoreError> {
+        let bytes = self.store.get(Keyspace::Queue, key)?;
+        Ok(bytes.and_then(|bytes| QueuedUrl::decode(&bytes).ok()))
     }
 
     /// Everything that changed, with the counts.
@@ -179,7 +188,8 @@ impl<'a, S: Store> Ledger<'a, S> {
         for link in links {
             // A redirect from one spelling of a page to another has the page's own fingerprint: it is seen, but what
             // it stands for was never fetched. The bound on redirects in a row ends a loop of spellings.
-            let respelled = !requeued && link.hops > 0 && link.key == leased.key && self.differs(leased, &link);
+            let is_same = !requeued && link.hops > 0 && link.key == leased.key;
+            let respelled = is_same && self.differs(leased, &link)?;
             let answer = if respelled { self.queue(link)? } else { self.offer(link)? };
             requeued |= respelled && answer == Offered::New;
             offered.push(answer);
@@ -189,17 +199,24 @@ impl<'a, S: Store> Ledger<'a, S> {
     }
 
     /// True unless `link` is the very URL that was fetched.
-    fn differs(&self, leased: &LeasedUrl<'_>, link: &Offer) -> bool {
-        leased.queued.is_some_and(|queued| queued.url != link.url)
+    fn differs(&self, leased: &LeasedUrl<'_>, link: &Offer) -> Result<bool, StoreError> {
+        let key = queue_key(leased.origin, leased.priority, leased.sequence);
+        let fetched = if leased.runs { self.record(&key)? } else { None };
+        Ok(fetched.is_some_and(|queued| queued.url != link.url))
     }
 
     fn leave(&mut self, leased: &LeasedUrl<'_>, ending: Ending) -> Result<(), StoreError> {
+<<<<<<< HEAD
         let key = queue_key(leased.origin, leased.priority, leased.sequence);
         if let Some(place) = self.left {
             self.keep_for_now(place, leased, &key, ending)?;
         }
         self.changes.batch.delete(Keyspace::Queue, key);
         let lows = if leased.queued.is_some() { self.scheduler.lows(leased.origin) } else { Vec::new() };
+=======
+        self.changes.batch.delete(Keyspace::Queue, queue_key(leased.origin, leased.priority, leased.sequence));
+        let lows = if leased.runs { self.scheduler.lows(leased.origin) } else { Vec::new() };
+>>>>>>> 7426948 (comity-frontier: a turn reads three cache lines, and a lease takes its URL along)
         let summary = &mut self.touch(leased.origin)?.record.summary;
         summary.end(leased.priority, ending);
         lows.into_iter().for_each(|(priority, low)| summary.rise(priority, low));

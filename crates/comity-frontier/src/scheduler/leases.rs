@@ -4,7 +4,7 @@ use comity_policy::Instant;
 use comity_url::UrlKey;
 
 use super::deadlines::Deadlines;
-use crate::{LeaseId, QueuedUrl};
+use crate::LeaseId;
 
 /// The table of leases: places that are used again under a new generation, and their deadlines.
 ///
@@ -40,11 +40,11 @@ enum State {
     Late(Late),
 }
 
-/// A lease that runs.
+/// A lease that runs. Its URL was handed out with it: it stands in the store.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) spot: Spot,
-    pub(super) queued: QueuedUrl,
+    pub(super) key: UrlKey,
     pub(super) errand: Errand,
     pub(super) deadline: Instant,
 }
@@ -122,11 +122,11 @@ impl Leases {
         }
     }
 
-    /// Spot and fingerprint of a running or late lease, and the URL if it runs.
-    pub(super) fn look(&self, id: LeaseId) -> Option<(Spot, UrlKey, Option<&QueuedUrl>)> {
+    /// Spot and fingerprint of a running or late lease, and whether it runs.
+    pub(super) fn look(&self, id: LeaseId) -> Option<(Spot, UrlKey, bool)> {
         match &self.places.get(self.index(id)? as usize)?.state {
-            State::Held(held) => Some((held.spot, held.queued.key, Some(&held.queued))),
-            State::Late(late) => Some((late.spot, late.key, None)),
+            State::Held(held) => Some((held.spot, held.key, true)),
+            State::Late(late) => Some((late.spot, late.key, false)),
             State::Free => None,
         }
     }
@@ -168,7 +168,7 @@ impl Leases {
         let index = self.index(id)?;
         let place = self.places.get_mut(index as usize)?;
         let State::Held(held) = std::mem::replace(&mut place.state, State::Free) else { return None };
-        place.state = State::Late(Late { spot: held.spot, key: held.queued.key });
+        place.state = State::Late(Late { spot: held.spot, key: held.key });
         self.held -= 1;
         self.tidy();
         self.remember(held.spot, id);

@@ -1,10 +1,11 @@
 mod check;
-mod classes;
 mod deadlines;
 mod due;
 mod leases;
 mod origin;
+mod queue;
 mod settle;
+mod shelf;
 mod sleep;
 mod step;
 mod warm;
@@ -19,7 +20,8 @@ pub use self::step::{Candidate, Fill, Step, StoredUrl};
 
 use self::due::Due;
 use self::leases::Leases;
-use self::origin::OriginState;
+use self::origin::{OriginState, Particulars};
+use self::shelf::Shelf;
 pub(crate) use self::sleep::{Sleeper, Waking};
 use crate::rest::{Held, Row};
 use crate::totals::Totals;
@@ -50,7 +52,12 @@ use crate::{SchedulerConfig, Stats, Summary, TurnNews, Waiting};
 #[derive(Debug)]
 pub struct Scheduler {
     config: SchedulerConfig,
+    /// Of the origins in memory, what a turn needs.
     origins: Vec<OriginState>,
+    /// Of the same origins, in the same places, what it does not need.
+    particulars: Vec<Particulars>,
+    /// The URLs held ready.
+    shelf: Shelf,
     index: HashMap<Origin, u32>,
     /// Places in `origins` whose origin went to sleep.
     free: Vec<u32>,
@@ -59,7 +66,6 @@ pub struct Scheduler {
     horizon: Option<(Instant, u64)>,
     leases: Leases,
     latest: Instant,
-    ready: u64,
     totals: Totals,
     /// Origins in memory of which the store has no record.
     unstored: u64,
@@ -67,7 +73,7 @@ pub struct Scheduler {
     stuck_asleep: u64,
     since_start: SinceStart,
     /// Looks for a URL until records are read ahead again.
-    warm: u8,
+    warm: usize,
     /// Changes since the sums were checked, in debug builds.
     unchecked: usize,
 }
@@ -88,13 +94,14 @@ impl Scheduler {
         Self {
             config,
             origins: Vec::new(),
+            particulars: Vec::new(),
+            shelf: Shelf::default(),
             index: HashMap::new(),
             free: Vec::new(),
             due: Due::default(),
             horizon: None,
             leases: Leases::default(),
             latest: Instant::START,
-            ready: 0,
             totals: Totals::default(),
             unstored: 0,
             stuck_asleep: 0,
@@ -113,7 +120,7 @@ impl Scheduler {
     /// The counts of an origin in memory.
     #[must_use]
     pub fn summary(&self, origin: &Origin) -> Option<&Summary> {
-        self.state(origin).map(|state| &state.summary)
+        self.particulars(origin).map(|particulars| &particulars.summary)
     }
 
     /// Origins known, sleeping ones too.
@@ -136,17 +143,17 @@ impl Scheduler {
     /// Replaces the counts of an origin by those just committed, with its key among those that come due.
     pub(crate) fn adopt(&mut self, origin: &Origin, summary: Summary, row: Option<Row>) {
         let index = self.know(origin);
-        if let Some(state) = self.origins.get_mut(index as usize) {
-            state.summary = summary;
-            state.row = row;
-            self.unstored -= u64::from(!std::mem::replace(&mut state.stored, true));
+        if let Some(known) = self.particulars.get_mut(index as usize) {
+            known.summary = summary;
+            known.row = row;
+            self.unstored -= u64::from(!std::mem::replace(&mut known.stored, true));
         }
     }
 
     /// One record of `priority` was committed at `sequence`.
     pub fn append(&mut self, origin: &Origin, priority: u8, sequence: u64) {
         let index = self.know(origin);
-        self.with(index, |state| state.classes.append(priority, sequence, 1));
+        self.with(index, |state, _| state.queue.append(priority, sequence, 1));
     }
 
     /// Counts offers that a budget turned away.
@@ -162,17 +169,15 @@ impl Scheduler {
             return;
         }
         let index = self.know(origin);
-        self.with(index, |state| {
-            state.robots = None;
-            match news {
+        self.with(index, |state, _| {
+            let hold = match news {
                 TurnNews::RobotsReady { turn } => {
-                    state.turn = turn;
-                    state.hold = None;
+                    state.set_turn(turn);
+                    None
                 }
-                TurnNews::Hold { until, reason } => {
-                    state.hold = Some(Held { until: until.unwrap_or(Instant::NEVER), reason });
-                }
-            }
+                TurnNews::Hold { until, reason } => Some(Held { until: until.unwrap_or(Instant::NEVER), reason }),
+            };
+            state.change_rare(|rare| (rare.robots, rare.hold) = (None, hold));
         });
     }
 
@@ -180,17 +185,15 @@ impl Scheduler {
     pub fn park(&mut self, origin: &Origin, reason: Reason, until: Option<Instant>, now: Instant) {
         self.advance(now);
         let index = self.know(origin);
-        self.with(index, |state| state.park = Some(Held { until: until.unwrap_or(Instant::NEVER), reason }));
+        let park = Some(Held { until: until.unwrap_or(Instant::NEVER), reason });
+        self.with(index, |state, _| state.change_rare(|rare| rare.park = park));
     }
 
     /// Ends a park and any hold of the judge.
     pub fn release(&mut self, origin: &Origin, now: Instant) {
         self.advance(now);
         let Some(index) = self.index.get(origin).copied() else { return };
-        self.with(index, |state| {
-            state.park = None;
-            state.hold = None;
-        });
+        self.with(index, |state, _| state.change_rare(|rare| (rare.park, rare.hold) = (None, None)));
     }
 
     /// When to look again if nothing happens before: the next due origin, unless all leases are out, or the next
@@ -229,14 +232,17 @@ impl Scheduler {
     }
 
     fn waiting(&self, now: Instant) -> Vec<Waiting> {
-        let waiting = self.due.waiting(now).filter_map(|index| self.origins.get(index as usize));
-        waiting.take(self.config.waiting_listed).map(|state| self.describe(state, now)).collect()
+        let waiting = self.due.waiting(now).map(|index| index as usize);
+        let waiting = waiting.filter_map(|index| self.origins.get(index).zip(self.particulars.get(index)));
+        waiting.take(self.config.waiting_listed).map(|(state, known)| self.describe(state, known, now)).collect()
     }
 
-    fn describe(&self, state: &OriginState, now: Instant) -> Waiting {
+    fn describe(&self, state: &OriginState, known: &Particulars, now: Instant) -> Waiting {
         let told = state.place.map(|place| place.at()).filter(|at| *at != Instant::NEVER && !state.awaits_robots(now));
         let (origin, why) = (state.origin.clone(), state.why(&self.config, now));
-        Waiting { origin, why, until: told, queued: state.waiting() }
+        // Those under leases do not wait.
+        let queued = known.summary.queued().saturating_sub(state.out.into());
+        Waiting { origin, why, until: told, queued }
     }
 
     fn is_full(&self) -> bool {
@@ -248,17 +254,20 @@ impl Scheduler {
             return *index;
         }
         self.unstored += 1;
-        self.place_state(OriginState::new(origin.clone()))
+        self.place_state(OriginState::new(origin.clone()), Particulars::default())
     }
 
     /// Gives the state of an origin a place.
-    fn place_state(&mut self, state: OriginState) -> u32 {
+    fn place_state(&mut self, state: OriginState, known: Particulars) -> u32 {
         let last = u32::try_from(self.origins.len()).unwrap_or(u32::MAX);
         let index = self.free.pop().unwrap_or(last);
         self.index.insert(state.origin.clone(), index);
-        match self.origins.get_mut(index as usize) {
-            Some(place) => *place = state,
-            None => self.origins.push(state),
+        match (self.origins.get_mut(index as usize), self.particulars.get_mut(index as usize)) {
+            (Some(place), Some(other)) => (*place, *other) = (state, known),
+            _ => {
+                self.origins.push(state);
+                self.particulars.push(known);
+            }
         }
         index
     }
@@ -269,9 +278,9 @@ impl Scheduler {
     }
 
     /// Changes an origin and moves it to where it then belongs among the due ones.
-    fn with(&mut self, index: u32, change: impl FnOnce(&mut OriginState)) {
+    fn with(&mut self, index: u32, change: impl FnOnce(&mut OriginState, &mut Shelf)) {
         let Some(state) = self.origins.get_mut(index as usize) else { return };
-        change(state);
+        change(state, &mut self.shelf);
         let due = state.due(&self.config);
         state.place = self.due.place(index, state.place, due, self.latest);
         if cfg!(debug_assertions) {
@@ -280,7 +289,7 @@ impl Scheduler {
     }
 
     /// As [`Scheduler::with`], for an origin that just had its turn: it goes behind all that are due.
-    fn serve(&mut self, index: u32, change: impl FnOnce(&mut OriginState)) {
+    fn serve(&mut self, index: u32, change: impl FnOnce(&mut OriginState, &mut Shelf)) {
         if let Some(state) = self.origins.get_mut(index as usize)
             && let Some(place) = state.place.take()
         {

@@ -3,31 +3,30 @@ use std::collections::BTreeSet;
 use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
 use comity_url::Origin;
 
-use super::classes::Classes;
 use super::due::Place;
+use super::queue::Queue;
 use crate::rest::{Held, Row};
 use crate::{SchedulerConfig, Summary, Why};
 
-/// What the scheduler knows about one origin. Never dropped: politeness outlives an empty queue.
+/// What a turn reads and writes of one origin: three lines of the processor's cache. What else is known about it stands in
+/// [`Particulars`], and what few origins have in [`Rarities`].
+///
+/// Kept while the origin is in memory, and taken along when it sleeps: politeness outlives an empty queue.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct OriginState {
+    // The first line.
     pub(super) origin: Origin,
-    pub(super) summary: Summary,
-    pub(super) classes: Classes,
-    /// Retries that wait for an instant of their own: when, priority, sequence. Their records are in the store.
-    pub(super) deferred: BTreeSet<(Instant, u8, u64)>,
-    /// Retries whose instant has come and that stand in `classes` again: as many leases the bound on `deferred` lets
-    /// through.
-    pub(super) overdue: u32,
+    pub(super) queue: Queue,
+    /// The instant told, as `clock` and `overlap` a part of the [`Turn`].
+    told: Instant,
+    // The second.
     pub(super) pace: OriginPace,
-    pub(super) turn: Turn,
-    /// Its robots.txt is being fetched: until then at most. This and the two below stay when they have passed: an
-    /// origin is due since the latest of them, and would overtake others if one were forgotten.
-    pub(super) robots: Option<Instant>,
-    /// What the judge, or the end of a robots.txt fetch, said.
-    pub(super) hold: Option<Held>,
-    /// What the operator said.
-    pub(super) park: Option<Held>,
+    // The third.
+    /// Its entry among the due origins, if it is eligible.
+    pub(super) place: Option<Place>,
+    clock: Reason,
+    overlap: Overlap,
     /// Leases whose head is outstanding.
     pub(super) heads: u32,
     /// Leases for fetches.
@@ -36,55 +35,129 @@ pub(super) struct OriginState {
     pub(super) out: u32,
     /// Refusals in a row since the last lease.
     pub(super) refusals: u8,
+    rarities: Option<Box<Rarities>>,
+}
+
+const _: () = assert!(size_of::<OriginState>() == 192, "a turn reads its origin's record: three cache lines");
+
+/// What most origins do not have most of the time.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Rarities {
+    /// Retries that wait for an instant of their own: when, priority, sequence. Their records are in the store.
+    pub(super) deferred: BTreeSet<(Instant, u8, u64)>,
+    /// Retries whose instant has come and that stand in the queue again: as many leases the bound on `deferred` lets
+    /// through.
+    pub(super) overdue: u32,
     /// Retries that it had when it woke: reading from the cursor on may meet them, and passes them over.
     pub(super) passed_over: BTreeSet<(u8, u64)>,
-    /// Its entry among the due origins, if it is eligible.
-    pub(super) place: Option<Place>,
-    /// Whether the store has a record of it; one that was only heard of has none.
-    pub(super) stored: bool,
-    /// Its key among those of the store that come due.
-    pub(super) row: Option<Row>,
+    /// Its robots.txt is being fetched: until then at most. This and the two below stay when they have passed: an
+    /// origin is due since the latest of them, and would overtake others if one were forgotten.
+    pub(super) robots: Option<Instant>,
+    /// What the judge, or the end of a robots.txt fetch, said.
+    pub(super) hold: Option<Held>,
+    /// What the operator said.
+    pub(super) park: Option<Held>,
     /// Records that cannot be read, met since it came into memory.
     pub(super) damaged: u64,
 }
 
-/// Nothing was told yet: due at once, one request at a time.
-const UNTOLD: Turn = Turn { ready: Ready { at: Instant::START, clock: Reason::Ok }, overlap: Overlap::AfterHead };
+/// What is known about an origin and no turn needs.
+#[derive(Debug, Default)]
+pub(super) struct Particulars {
+    pub(super) summary: Summary,
+    /// Whether the store has a record of it; one that was only heard of has none.
+    pub(super) stored: bool,
+    /// Its key among those of the store that come due.
+    pub(super) row: Option<Row>,
+}
+
+static NOTHING_RARE: Rarities = Rarities {
+    deferred: BTreeSet::new(),
+    overdue: 0,
+    passed_over: BTreeSet::new(),
+    robots: None,
+    hold: None,
+    park: None,
+    damaged: 0,
+};
 
 impl OriginState {
+    /// Nothing was told yet: due at once, one request at a time.
     pub(super) fn new(origin: Origin) -> Self {
         Self {
             origin,
-            summary: Summary::default(),
-            classes: Classes::default(),
-            deferred: BTreeSet::new(),
-            overdue: 0,
+            queue: Queue::default(),
             pace: OriginPace::default(),
-            turn: UNTOLD,
-            robots: None,
-            hold: None,
-            park: None,
+            told: Instant::START,
+            clock: Reason::Ok,
+            overlap: Overlap::AfterHead,
+            place: None,
             heads: 0,
             open: 0,
             out: 0,
             refusals: 0,
-            passed_over: BTreeSet::new(),
-            place: None,
-            stored: false,
-            row: None,
-            damaged: 0,
+            rarities: None,
         }
+    }
+
+    /// What was told last.
+    pub(super) const fn turn(&self) -> Turn {
+        Turn { ready: Ready { at: self.told, clock: self.clock }, overlap: self.overlap }
+    }
+
+    /// Replaces what was told.
+    pub(super) const fn set_turn(&mut self, turn: Turn) {
+        let Turn { ready: Ready { at, clock }, overlap } = turn;
+        (self.told, self.clock, self.overlap) = (at, clock, overlap);
+    }
+
+    /// What few origins have.
+    pub(super) fn rare(&self) -> &Rarities {
+        self.rarities.as_deref().unwrap_or(&NOTHING_RARE)
+    }
+
+    /// Changes what few origins have; it is dropped when nothing is left of it.
+    pub(super) fn change_rare<T>(&mut self, change: impl FnOnce(&mut Rarities) -> T) -> T {
+        let rarities = self.rarities.get_or_insert_default();
+        let answer = change(rarities);
+        if **rarities == NOTHING_RARE {
+            self.rarities = None;
+        }
+        answer
+    }
+
+    /// The first of the retries that wait for an instant of their own.
+    pub(super) fn first_retry(&self) -> Option<(Instant, u8, u64)> {
+        self.rarities.as_ref()?.deferred.first().copied()
+    }
+
+    /// A lease was given: one less for the retries whose instant has come.
+    pub(super) fn serve_overdue(&mut self) {
+        if self.rare().overdue > 0 {
+            self.change_rare(|rare| rare.overdue -= 1);
+        }
+    }
+
+    /// Reads from every line of the record.
+    pub(super) fn touch(&self) -> u64 {
+        let place = self.place.map_or(0, |place| place.at().as_micros());
+        self.queue.first_cursor() ^ u64::from(self.pace.failures()) ^ place
     }
 
     /// The earliest instant of its next lease; `None` while it is not eligible: nothing waits, or an end or a head
     /// has to come first. [`Instant::NEVER`] when it has to be told.
     pub(super) fn due(&self, config: &SchedulerConfig) -> Option<Instant> {
-        let busy = self.open >= config.per_origin.max(1) || (self.heads > 0 && self.turn.overlap == Overlap::AfterHead);
-        if busy || (self.classes.is_empty() && self.deferred.is_empty()) {
+        if self.open >= config.per_origin.max(1) || (self.heads > 0 && self.overlap == Overlap::AfterHead) {
             return None;
         }
-        let waits = [self.hold.map(|held| held.until), self.park.map(|held| held.until), self.robots];
-        let told = waits.into_iter().flatten().fold(self.turn.ready.at, Instant::max);
+        let Some(rare) = &self.rarities else {
+            return (!self.queue.is_empty()).then_some(self.told);
+        };
+        if self.queue.is_empty() && rare.deferred.is_empty() {
+            return None;
+        }
+        let waits = [rare.hold.map(|held| held.until), rare.park.map(|held| held.until), rare.robots];
+        let told = waits.into_iter().flatten().fold(self.told, Instant::max);
         Some(self.waits_for_retry(config).map_or(told, |retry| told.max(retry)))
     }
 
@@ -94,8 +167,8 @@ impl OriginState {
             return Why::AwaitingRobots;
         }
         let retry = self.waits_for_retry(config).map(|until| Held { until, reason: Reason::RateBackoff });
-        let turn = Held { until: self.turn.ready.at, reason: self.turn.ready.clock };
-        let latest = [retry, self.hold, self.park]
+        let turn = Held { until: self.told, reason: self.clock };
+        let latest = [retry, self.rare().hold, self.rare().park]
             .into_iter()
             .flatten()
             .fold(turn, |latest, other| if other.until > latest.until { other } else { latest });
@@ -104,24 +177,20 @@ impl OriginState {
 
     /// The later of what was told before and now: two settlements may arrive in any order.
     pub(super) fn tell(&mut self, turn: Turn) {
-        let ready = if turn.ready.at >= self.turn.ready.at { turn.ready } else { self.turn.ready };
-        self.turn = Turn { ready, overlap: turn.overlap };
+        let ready = if turn.ready.at >= self.told { turn.ready } else { self.turn().ready };
+        self.set_turn(Turn { ready, overlap: turn.overlap });
     }
 
     /// True while its robots.txt is being fetched.
     pub(super) fn awaits_robots(&self, now: Instant) -> bool {
-        self.robots.is_some_and(|until| until > now)
-    }
-
-    /// URLs that wait, those under leases not counted.
-    pub(super) fn waiting(&self) -> u64 {
-        self.summary.queued().saturating_sub(self.out.into())
+        self.rare().robots.is_some_and(|until| until > now)
     }
 
     /// The instant of the earliest retry, when nothing else may be leased: only retries wait, or too many do.
     fn waits_for_retry(&self, config: &SchedulerConfig) -> Option<Instant> {
-        let full = self.overdue == 0 && self.deferred.len() >= config.deferred_per_origin.max(1) as usize;
-        let first = self.deferred.first().map(|first| first.0);
-        first.filter(|_| full || self.classes.is_empty())
+        let rare = self.rare();
+        let full = rare.overdue == 0 && rare.deferred.len() >= config.deferred_per_origin.max(1) as usize;
+        let first = rare.deferred.first().map(|first| first.0);
+        first.filter(|_| full || self.queue.is_empty())
     }
 }

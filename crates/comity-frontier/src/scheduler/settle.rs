@@ -1,11 +1,11 @@
 use comity_policy::{Instant, OriginPace, Turn};
 use comity_url::{Origin, UrlKey};
 
-use super::classes::Entry;
-use super::leases::{Closed, Errand, Held, Late};
+use super::leases::{Closed, Errand, Held, Late, Spot};
 use super::origin::OriginState;
+use super::shelf::{Entry, Shelf};
 use super::{Scheduler, turn_at};
-use crate::{LeaseId, QueuedUrl, Renewal, Renewed, Settlement};
+use crate::{LeaseId, Renewal, Renewed, Settlement};
 
 /// A lease as the store has to know it.
 #[derive(Clone, Copy, Debug)]
@@ -18,17 +18,17 @@ pub struct LeasedUrl<'a> {
     pub sequence: u64,
     /// The fingerprint.
     pub key: UrlKey,
-    /// The URL; `None` when the lease expired, and the URL waits again.
-    pub queued: Option<&'a QueuedUrl>,
+    /// False when the lease expired, and the URL waits again.
+    pub runs: bool,
 }
 
 impl Scheduler {
     /// What a lease stands for; `None` when it has ended and its URL has moved on.
     #[must_use]
     pub fn leased(&self, lease: LeaseId) -> Option<LeasedUrl<'_>> {
-        let (spot, key, queued) = self.leases.look(lease)?;
+        let (spot, key, runs) = self.leases.look(lease)?;
         let origin = &self.origins.get(spot.origin as usize)?.origin;
-        Some(LeasedUrl { origin, priority: spot.priority, sequence: spot.sequence, key, queued })
+        Some(LeasedUrl { origin, priority: spot.priority, sequence: spot.sequence, key, runs })
     }
 
     /// Takes in how a lease ended, after its effects on the store were committed. The links are the store's business.
@@ -56,7 +56,7 @@ impl Scheduler {
             if was_outstanding {
                 held.errand = Errand::Body;
             }
-            self.with(index, |state| {
+            self.with(index, |state, _| {
                 state.heads = state.heads.saturating_sub(u32::from(was_outstanding));
                 state.tell(turn);
             });
@@ -68,53 +68,48 @@ impl Scheduler {
     }
 
     /// Ends one lease whose deadline has passed; its URL is due again with the origin's told turn. A fetch counts as
-    /// an attempt: then the record to write is given. Call until `None`.
+    /// an attempt, which is to be written. Call until `None`.
     pub fn expire(&mut self, now: Instant) -> Option<Expired> {
         self.advance(now);
         let held = self.leases.expire(self.latest)?;
         self.since_start.expired += 1;
-        let origin = held.queued.url.origin().clone();
-        let (priority, sequence) = (held.spot.priority, held.spot.sequence);
-        let (index, errand) = (held.spot.origin, held.errand);
-        let failed = errand != Errand::Refusal;
-        let attempts = held.queued.attempts.saturating_add(u32::from(failed));
-        let record = failed.then(|| QueuedUrl { attempts, ..held.queued.clone() });
-        self.ready += 1;
-        self.with(index, |state| {
+        let (spot, errand) = (held.spot, held.errand);
+        let origin = self.origins.get(spot.origin as usize)?.origin.clone();
+        self.with(spot.origin, |state, shelf| {
             state.vacate(errand);
-            state.take_back(held, u32::from(failed), None);
+            state.take_back(shelf, spot, None);
         });
-        Some(Expired { origin, priority, sequence, record })
+        let Spot { priority, sequence, .. } = spot;
+        Some(Expired { origin, priority, sequence, is_attempt: errand != Errand::Refusal })
     }
 
     /// Everything changes at once: an origin that was not eligible for a moment would lose its place among those that
     /// are due.
     fn settle_held(&mut self, held: Held, settlement: &Settlement) {
-        let (index, errand) = (held.spot.origin, held.errand);
+        let (spot, errand) = (held.spot, held.errand);
+        let index = spot.origin;
         match settlement {
             Settlement::Done { pace, turn, .. }
             | Settlement::Failed { pace, turn, .. }
-            | Settlement::Again { told: Some((pace, turn)), .. } => self.with(index, |state| {
+            | Settlement::Again { told: Some((pace, turn)), .. } => self.with(index, |state, _| {
                 state.vacate(errand);
                 state.learn(*pace, *turn);
             }),
             Settlement::Refused { .. } | Settlement::Again { told: None, .. } => {
-                self.with(index, |state| state.vacate(errand))
+                self.with(index, |state, _| state.vacate(errand))
             }
             Settlement::Retry { pace, turn, not_before, .. } => {
                 let defer = Some(*not_before).filter(|at| *at > self.latest);
-                self.ready += u64::from(defer.is_none());
-                self.with(index, |state| {
+                self.with(index, |state, shelf| {
                     state.vacate(errand);
-                    state.take_back(held, 1, defer);
+                    state.take_back(shelf, spot, defer);
                     state.learn(*pace, *turn);
                 });
             }
             Settlement::Snooze { pace, turn, until, reason, .. } => {
-                self.ready += 1;
-                self.with(index, |state| {
+                self.with(index, |state, shelf| {
                     state.vacate(errand);
-                    state.take_back(held, 0, None);
+                    state.take_back(shelf, spot, None);
                     state.learn(*pace, *turn);
                     state.tell(turn_at(*turn, *until, *reason));
                 });
@@ -130,11 +125,11 @@ impl Scheduler {
             | Settlement::Failed { pace, turn, .. }
             | Settlement::Again { told: Some((pace, turn)), .. } => {
                 self.forget(late);
-                self.with(spot.origin, |state| state.learn(*pace, *turn));
+                self.with(spot.origin, |state, _| state.learn(*pace, *turn));
             }
             Settlement::Refused { .. } | Settlement::Again { told: None, .. } => self.forget(late),
-            Settlement::Retry { pace, turn, .. } => self.with(spot.origin, |state| state.learn(*pace, *turn)),
-            Settlement::Snooze { pace, turn, until, reason, .. } => self.with(spot.origin, |state| {
+            Settlement::Retry { pace, turn, .. } => self.with(spot.origin, |state, _| state.learn(*pace, *turn)),
+            Settlement::Snooze { pace, turn, until, reason, .. } => self.with(spot.origin, |state, _| {
                 state.learn(*pace, *turn);
                 state.tell(turn_at(*turn, *until, *reason));
             }),
@@ -144,11 +139,7 @@ impl Scheduler {
     /// Takes a waiting URL out.
     fn forget(&mut self, late: Late) {
         let Late { spot, .. } = late;
-        let mut was_ready = false;
-        self.with(spot.origin, |state| {
-            was_ready = state.classes.forget(spot.priority, spot.sequence);
-        });
-        self.ready -= u64::from(was_ready);
+        self.with(spot.origin, |state, shelf| state.queue.forget(shelf, spot.priority, spot.sequence));
     }
 }
 
@@ -172,14 +163,12 @@ impl OriginState {
     }
 
     /// Puts the URL of an ended lease back to its place, or among the retries that wait for `defer`.
-    fn take_back(&mut self, held: Held, attempts: u32, defer: Option<Instant>) {
-        let Held { spot, mut queued, .. } = held;
-        queued.attempts = queued.attempts.saturating_add(attempts);
+    fn take_back(&mut self, shelf: &mut Shelf, spot: Spot, defer: Option<Instant>) {
         match defer {
             Some(at) => {
-                self.deferred.insert((at, spot.priority, spot.sequence));
+                self.change_rare(|rare| rare.deferred.insert((at, spot.priority, spot.sequence)));
             }
-            None => self.classes.put(spot.priority, Entry { sequence: spot.sequence, queued }),
+            None => self.queue.put(shelf, spot.priority, Entry { sequence: spot.sequence, queued: None }),
         }
     }
 }
@@ -193,6 +182,6 @@ pub struct Expired {
     pub priority: u8,
     /// Its place within the priority.
     pub sequence: u64,
-    /// The record with the counted attempt; `None` for a refusal that nobody recorded.
-    pub record: Option<QueuedUrl>,
+    /// It was a fetch, which counts as an attempt; false for a refusal that nobody recorded.
+    pub is_attempt: bool,
 }

@@ -1,10 +1,12 @@
 //! Origins that leave memory and come back: the scheduler holds those that are due first.
 
-use comity_policy::{Instant, Ready};
+use comity_policy::{Instant, Ready, Turn};
 use comity_url::Origin;
 
 use super::due::Place;
-use super::origin::OriginState;
+use super::origin::{OriginState, Particulars};
+use super::shelf::Shelf;
+use super::warm::AHEAD;
 use super::{Fill, Scheduler};
 use crate::rest::{OriginRecord, Rest, Row};
 use crate::totals::Totals;
@@ -45,21 +47,27 @@ impl Scheduler {
     }
 
     /// What is known of an origin in memory.
-    pub(super) fn state(&self, origin: &Origin) -> Option<&OriginState> {
+    fn state(&self, origin: &Origin) -> Option<&OriginState> {
         self.origins.get(*self.index.get(origin)? as usize)
+    }
+
+    /// Who an origin in memory is.
+    pub(super) fn particulars(&self, origin: &Origin) -> Option<&Particulars> {
+        self.particulars.get(*self.index.get(origin)? as usize)
     }
 
     /// Counts and key of an origin in memory, and whether the store has a record of it.
     pub(crate) fn resident(&self, origin: &Origin) -> Option<(&Summary, Option<Row>, bool)> {
-        self.state(origin).map(|state| (&state.summary, state.row, state.stored))
+        self.particulars(origin).map(|known| (&known.summary, known.row, known.stored))
     }
 
     /// For an origin in memory on which nobody works but one lease that is about to end: where reading may begin after a
     /// restart, by priority.
     pub(crate) fn lows(&self, origin: &Origin) -> Vec<(u8, u64)> {
-        let quiet = |state: &&OriginState| state.out == 1 && state.overdue == 0 && state.deferred.is_empty();
+        let quiet =
+            |state: &&OriginState| state.out == 1 && state.rare().overdue == 0 && state.rare().deferred.is_empty();
         let Some(state) = self.state(origin).filter(quiet) else { return Vec::new() };
-        state.classes.all().iter().map(|class| (class.priority, class.low())).collect()
+        state.queue.levels().iter().map(|level| (level.priority, level.low(&self.shelf))).collect()
     }
 
     /// Sums over all origins.
@@ -81,13 +89,17 @@ impl Scheduler {
 
     fn needs_fill(&self, index: u32, now: Instant) -> bool {
         let Some(state) = self.origins.get(index as usize) else { return false };
-        let retry = state.deferred.first().is_some_and(|retry| retry.0 <= now);
-        retry || state.classes.all().first().is_some_and(|class| !class.is_first_ready())
+        let retry = state.first_retry().is_some_and(|retry| retry.0 <= now);
+        retry || state.queue.levels().first().is_some_and(|level| !level.is_first_ready(&self.shelf))
     }
 
-    /// Reads that the next `n` leases at `now` need: the first records of origins that are due and hold none ready.
-    pub(crate) fn fills(&mut self, now: Instant, n: usize) -> Vec<Fill> {
-        let due: Vec<u32> = self.due.all_due(now).take(n).filter(|index| self.needs_fill(*index, now)).collect();
+    /// Reads that the next `n` leases at `now` need: the first records of origins that are due and hold none ready. Each
+    /// is to be answered like a [`Step::Fill`](super::Step::Fill).
+    pub fn fills(&mut self, now: Instant, n: usize) -> Vec<Fill> {
+        let mut due: Vec<u32> = self.due.all_due(now).take(n).collect();
+        due.chunks(AHEAD).for_each(|ahead| self.read(ahead));
+        self.warm = due.len();
+        due.retain(|index| self.needs_fill(*index, now));
         due.into_iter().filter_map(|index| self.fill_of(index, now)).collect()
     }
 
@@ -120,16 +132,16 @@ impl Scheduler {
             Waking::EarlierRun { ready, ticket: None } => Waking::EarlierRun { ready, ticket: Some(self.due.ticket()) },
             other => other,
         };
-        let state = OriginState::woken(origin, record, waking);
+        let (state, known) = woken(origin, record, waking);
         let place = state.place;
         if matches!(waking, Waking::ThisRun) {
             self.stuck_asleep -= u64::from(place.is_some_and(|place| place.at == Instant::NEVER));
         }
-        let index = self.place_state(state);
+        let index = self.place_state(state, known);
         if let Some(place) = place {
             self.due.put(index, place);
         }
-        self.with(index, |_| {});
+        self.with(index, |_, _| {});
     }
 
     /// What a sleeping origin waits for.
@@ -140,7 +152,8 @@ impl Scheduler {
         waking: Waking,
         now: Instant,
     ) -> Waiting {
-        self.describe(&OriginState::woken(origin, record, waking), now)
+        let (state, known) = woken(origin, record, waking);
+        self.describe(&state, &known, now)
     }
 
     /// Up to `count` origins that may leave memory: those where nothing waits, then those due last.
@@ -168,10 +181,12 @@ impl Scheduler {
     /// An origin has left memory: its record is written.
     pub(crate) fn forget_sleeper(&mut self, sleeper: &Sleeper) {
         let Some(state) = self.origins.get_mut(sleeper.index as usize) else { return };
-        let ready = state.classes.ready();
-        let gone = std::mem::replace(state, OriginState::new(sleeper.origin.clone()));
-        self.ready = self.ready.saturating_sub(ready);
-        self.unstored -= u64::from(!gone.stored);
+        let mut gone = std::mem::replace(state, OriginState::new(sleeper.origin.clone()));
+        gone.queue.clear(&mut self.shelf);
+        if let Some(known) = self.particulars.get_mut(sleeper.index as usize) {
+            let gone = std::mem::take(known);
+            self.unstored -= u64::from(!gone.stored);
+        }
         self.stuck_asleep += u64::from(gone.place.is_some_and(|place| place.at == Instant::NEVER));
         if let Some(place) = gone.place {
             self.due.remove(sleeper.index, place);
@@ -181,86 +196,88 @@ impl Scheduler {
     }
 
     fn sleeper(&self, index: u32, run: u64) -> Option<Sleeper> {
-        let state = self.origins.get(index as usize)?;
+        let (state, known) = (self.origins.get(index as usize)?, self.particulars.get(index as usize)?);
         let row = state.place.map(|place| Row { run, at: place.at, ticket: place.ticket });
-        let rest = Some(Box::new(state.rest(run)));
-        let record = OriginRecord { summary: state.settled_summary(), row, rest };
-        let (origin, old_row, stored) = (state.origin.clone(), state.row, state.stored);
+        let rest = Some(Box::new(state.rest(&self.shelf, run)));
+        let record = OriginRecord { summary: state.settled_summary(&self.shelf, &known.summary), row, rest };
+        let (origin, old_row, stored) = (state.origin.clone(), known.row, known.stored);
         Some(Sleeper { index, origin, record, old_row, stored })
     }
 }
 
-impl OriginState {
-    /// The state of an origin by its record.
-    fn woken(origin: &Origin, record: OriginRecord, waking: Waking) -> Self {
-        let mut state = Self::new(origin.clone());
-        let OriginRecord { summary, row, rest } = record;
-        match (waking, rest) {
-            (Waking::ThisRun, Some(rest)) => {
-                state.place = row.map(|row| Place { at: row.at, since: rest.since, ticket: row.ticket });
-                state.wake(*rest);
+/// What is known of an origin by its record.
+fn woken(origin: &Origin, record: OriginRecord, waking: Waking) -> (OriginState, Particulars) {
+    let mut state = OriginState::new(origin.clone());
+    let OriginRecord { summary, row, rest } = record;
+    match (waking, rest) {
+        (Waking::ThisRun, Some(rest)) => {
+            state.place = row.map(|row| Place { at: row.at, since: rest.since, ticket: row.ticket });
+            state.wake(*rest);
+        }
+        (Waking::ThisRun, None) => state.count_all(&summary),
+        (Waking::EarlierRun { ready, ticket }, _) => {
+            state.count_all(&summary);
+            if summary.admitted() > 0 {
+                state.set_turn(Turn { ready, ..state.turn() });
             }
-            (Waking::ThisRun, None) => state.count_all(&summary),
-            (Waking::EarlierRun { ready, ticket }, _) => {
-                state.count_all(&summary);
-                if summary.admitted() > 0 {
-                    state.turn.ready = ready;
-                }
-                if summary.queued() > 0 {
-                    state.place =
-                        Some(Place { at: ready.at, since: Instant::START, ticket: ticket.unwrap_or(u64::MAX) });
-                }
+            if summary.queued() > 0 {
+                state.place = Some(Place { at: ready.at, since: Instant::START, ticket: ticket.unwrap_or(u64::MAX) });
             }
         }
-        (state.summary, state.row, state.stored) = (summary, row, true);
-        state
     }
+    (state, Particulars { summary, row, stored: true })
+}
 
+impl OriginState {
     /// Everything that is queued waits in the store: after a restart.
     fn count_all(&mut self, summary: &Summary) {
         for lane in summary.lanes() {
-            self.classes.append(lane.priority, lane.low, lane.queued);
+            self.queue.append(lane.priority, lane.low, lane.queued);
         }
     }
 
     fn wake(&mut self, rest: Rest) {
         let Rest { run: _, since: _, turn, robots, hold, park, refusals, pace, waiting, deferred } = rest;
-        (self.turn, self.robots, self.hold, self.park) = (turn, robots, hold, park);
+        self.set_turn(turn);
         (self.refusals, self.pace) = (refusals, pace);
-        self.deferred = deferred.into_iter().collect();
-        waiting.into_iter().for_each(|waits| self.classes.waits(waits));
-        self.passed_over = self.deferred.iter().map(|retry| (retry.1, retry.2)).collect();
+        waiting.into_iter().for_each(|waits| self.queue.waits(waits));
+        self.change_rare(|rare| {
+            (rare.robots, rare.hold, rare.park) = (robots, hold, park);
+            rare.passed_over = deferred.iter().map(|retry| (retry.1, retry.2)).collect();
+            rare.deferred = deferred.into_iter().collect();
+        });
     }
 
     /// Nobody works on it. One with damaged records stays, since they would be counted again.
     fn may_sleep(&self) -> bool {
-        self.out == 0 && self.overdue == 0 && self.damaged == 0
+        self.out == 0 && self.rare().overdue == 0 && self.rare().damaged == 0
     }
 
-    fn rest(&self, run: u64) -> Rest {
+    fn rest(&self, shelf: &Shelf, run: u64) -> Rest {
+        let rare = self.rare();
         Rest {
             run,
             since: self.place.map_or(Instant::START, |place| place.since),
-            turn: self.turn,
-            robots: self.robots,
-            hold: self.hold,
-            park: self.park,
+            turn: self.turn(),
+            robots: rare.robots,
+            hold: rare.hold,
+            park: rare.park,
             refusals: self.refusals,
             pace: self.pace,
-            waiting: self.classes.all().iter().map(super::classes::Class::as_waits).collect(),
-            deferred: self.deferred.iter().copied().collect(),
+            waiting: self.queue.levels().iter().map(|level| level.as_waits(shelf)).collect(),
+            deferred: rare.deferred.iter().copied().collect(),
         }
     }
 
     /// The counts, with what is now known about where reading may begin; exact only while nobody works on it.
-    pub(super) fn settled_summary(&self) -> Summary {
-        let mut summary = self.summary.clone();
-        for lane in self.summary.lanes() {
-            let class = self.classes.all().iter().find(|class| class.priority == lane.priority);
-            let low = class.map_or(self.summary.next_sequence(), super::classes::Class::low);
-            let retries = self.deferred.iter().filter(|retry| retry.1 == lane.priority).map(|retry| retry.2);
+    fn settled_summary(&self, shelf: &Shelf, before: &Summary) -> Summary {
+        let mut summary = before.clone();
+        for lane in before.lanes() {
+            let level = self.queue.levels().iter().find(|level| level.priority == lane.priority);
+            let low = level.map_or(before.next_sequence(), |level| level.low(shelf));
+            let retries = self.rare().deferred.iter().filter(|retry| retry.1 == lane.priority).map(|retry| retry.2);
             let low = retries.fold(low, u64::min);
-            summary.rise(lane.priority, low.min(self.summary.next_sequence().saturating_sub(1)));
+            summary.rise(lane.priority, low.min(before.next_sequence().saturating_sub(1)));
         }
         summary
     }

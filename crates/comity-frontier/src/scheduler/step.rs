@@ -4,9 +4,9 @@ use comity_policy::{Allowance, Instant, Reason, Refusal};
 use comity_url::{CrawlUrl, Origin};
 
 use super::Scheduler;
-use super::classes::Entry;
 use super::leases::{Errand, Held as HeldLease, Spot};
-use super::origin::OriginState;
+use super::origin::{OriginState, Rarities};
+use super::shelf::{Entry, Shelf};
 use crate::rest::Held;
 use crate::{Lease, QueuedUrl, RefusedLease};
 
@@ -35,8 +35,18 @@ pub struct Fill {
     from: u64,
     until: Option<u64>,
     limit: usize,
-    /// For a retry: the instant it waited for.
-    retry: Option<Instant>,
+    kind: Kind,
+}
+
+/// What is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Records from the cursor on.
+    Next,
+    /// A retry that waited for this instant.
+    Retry(Instant),
+    /// One that was handed out and came back.
+    Again,
 }
 
 /// A record read for a [`Fill`]: its sequence, and the URL unless it cannot be read.
@@ -47,7 +57,8 @@ pub type StoredUrl = (u64, Option<QueuedUrl>);
 pub struct Candidate {
     index: u32,
     priority: u8,
-    entry: Entry,
+    sequence: u64,
+    queued: QueuedUrl,
 }
 
 /// Refusals of one origin before others have their turn.
@@ -91,7 +102,7 @@ impl Candidate {
     /// The URL to judge.
     #[must_use]
     pub const fn url(&self) -> &CrawlUrl {
-        &self.entry.queued.url
+        &self.queued.url
     }
 }
 
@@ -112,36 +123,40 @@ impl Scheduler {
         let Some((_, _, index)) = first else { return Step::Idle };
         self.warm(now);
         if let Some(state) = self.origins.get_mut(index as usize)
-            && state.deferred.first().is_none_or(|retry| retry.0 > now)
-            && let Some((priority, entry)) = state.classes.pop()
+            && state.first_retry().is_none_or(|retry| retry.0 > now)
+            && let Some((priority, sequence, queued)) = state.queue.pop(&mut self.shelf)
         {
-            self.ready -= 1;
-            return Step::Judge(Candidate { index, priority, entry });
+            return Step::Judge(Candidate { index, priority, sequence, queued });
         }
         self.fill_of(index, now).map_or(Step::Idle, Step::Fill)
     }
 
     /// What to read for an origin that is due and holds nothing ready, or a retry whose instant has come.
     pub(super) fn fill_of(&mut self, index: u32, now: Instant) -> Option<Fill> {
-        let room = u64::from(self.config.resident).saturating_sub(self.ready);
+        let room = self.config.resident.saturating_sub(self.shelf.held());
         let most = self.config.resident_per_origin.max(1);
         let state = self.origins.get_mut(index as usize)?;
-        if let Some(retry) = state.deferred.first().copied().filter(|retry| retry.0 <= now) {
-            state.deferred.remove(&retry);
-            state.overdue += 1;
-            return Some(Fill::one(index, &state.origin, retry));
+        if let Some(retry) = state.first_retry().filter(|retry| retry.0 <= now) {
+            state.change_rare(|rare| {
+                rare.deferred.remove(&retry);
+                rare.overdue += 1;
+            });
+            return Some(Fill::one(index, &state.origin, retry.1, retry.2, Kind::Retry(retry.0)));
         }
-        let class = state.classes.first()?;
-        let limit = u64::from(class.next_fill.min(most)).min(room / 64).max(1);
-        class.next_fill = class.next_fill.saturating_mul(2).min(most);
+        let level = state.queue.first()?;
+        if let Some(sequence) = level.first_hollow(&self.shelf) {
+            return Some(Fill::one(index, &state.origin, level.priority, sequence, Kind::Again));
+        }
+        let limit = level.next_fill.min(most).min(room / 64).max(1);
+        level.next_fill = level.next_fill.saturating_mul(2).min(most);
         Some(Fill {
             index,
             origin: state.origin.clone(),
-            priority: class.priority,
-            from: class.cursor,
+            priority: level.priority,
+            from: level.cursor,
             until: None,
-            limit: usize::try_from(limit).unwrap_or(1),
-            retry: None,
+            limit: limit as usize,
+            kind: Kind::Next,
         })
     }
 
@@ -149,23 +164,33 @@ impl Scheduler {
     pub fn filled(&mut self, fill: &Fill, mut rows: Vec<StoredUrl>) {
         let exhausted = rows.len() < fill.limit;
         let cursor = rows.last().map_or(fill.from, |last| last.0.saturating_add(1));
-        if fill.retry.is_none() {
+        if fill.kind == Kind::Next {
             self.drop_deferred(fill, &mut rows);
         }
-        let read = rows.len();
-        let entries: Vec<Entry> =
-            rows.into_iter().filter_map(|(sequence, queued)| queued.map(|queued| Entry { sequence, queued })).collect();
-        self.ready += entries.len() as u64;
-        let mut damaged = (read - entries.len()) as u64;
-        self.with(fill.index, |state| {
-            if fill.retry.is_some() {
-                damaged += u64::from(read == 0);
-                state.overdue = state.overdue.saturating_sub(u32::from(entries.is_empty()));
-                entries.into_iter().for_each(|entry| state.classes.put(fill.priority, entry));
-            } else {
-                damaged += state.classes.fill(fill.priority, entries, read as u64, cursor, exhausted);
+        let read = rows.len() as u64;
+        let mut damaged = rows.iter().filter(|row| row.1.is_none()).count() as u64;
+        if fill.kind != Kind::Next {
+            damaged += u64::from(read == 0);
+        }
+        let entries = rows.into_iter().filter(|row| row.1.is_some());
+        let mut entries = entries.map(|(sequence, queued)| Entry { sequence, queued });
+        self.with(fill.index, |state, shelf| {
+            match fill.kind {
+                Kind::Next => {
+                    damaged += state.queue.fill(shelf, fill.priority, entries, (read, cursor, exhausted));
+                }
+                Kind::Again => {
+                    let queued = entries.next().and_then(|entry| entry.queued);
+                    state.queue.refill(shelf, fill.priority, fill.from, queued);
+                }
+                Kind::Retry(_) => match entries.next() {
+                    Some(entry) => state.queue.put(shelf, fill.priority, entry),
+                    None => state.serve_overdue(),
+                },
             }
-            state.damaged += damaged;
+            if damaged > 0 {
+                state.change_rare(|rare| rare.damaged += damaged);
+            }
         });
         self.since_start.damaged += damaged;
     }
@@ -173,17 +198,19 @@ impl Scheduler {
     /// An origin that slept is read from its first waiting URL on, and retries that it had may lie behind.
     fn drop_deferred(&mut self, fill: &Fill, rows: &mut Vec<StoredUrl>) {
         let Some(state) = self.origins.get_mut(fill.index as usize) else { return };
-        if !state.passed_over.is_empty() {
-            rows.retain(|row| !state.passed_over.remove(&(fill.priority, row.0)));
+        if !state.rare().passed_over.is_empty() {
+            state.change_rare(|rare| rows.retain(|row| !rare.passed_over.remove(&(fill.priority, row.0))));
         }
     }
 
     /// The records for `fill` could not be read: they will be asked for again.
     pub fn unfilled(&mut self, fill: &Fill) {
-        self.with(fill.index, |state| {
-            if let Some(at) = fill.retry {
-                state.deferred.insert((at, fill.priority, fill.from));
-                state.overdue = state.overdue.saturating_sub(1);
+        self.with(fill.index, |state, _| {
+            if let Kind::Retry(at) = fill.kind {
+                state.change_rare(|rare| {
+                    rare.deferred.insert((at, fill.priority, fill.from));
+                    rare.overdue = rare.overdue.saturating_sub(1);
+                });
             }
         });
     }
@@ -193,16 +220,16 @@ impl Scheduler {
     pub fn grant(&mut self, candidate: Candidate, allowance: Allowance, now: Instant) -> Lease {
         self.advance(now);
         let deadline = self.latest.after(self.config.lease_life);
-        let Candidate { index, priority, entry: Entry { sequence, queued } } = candidate;
+        let Candidate { index, priority, sequence, queued } = candidate;
         let spot = Spot { origin: index, priority, sequence };
         let pace = self.origins.get(index as usize).map(|state| state.pace).unwrap_or_default();
-        let id = self.leases.open(HeldLease { spot, queued: queued.clone(), errand: Errand::Head, deadline });
-        self.serve(index, |state| {
+        let id = self.leases.open(HeldLease { spot, key: queued.key, errand: Errand::Head, deadline });
+        self.serve(index, |state, _| {
             state.heads += 1;
             state.open += 1;
             state.out += 1;
             state.refusals = 0;
-            state.overdue = state.overdue.saturating_sub(1);
+            state.serve_overdue();
         });
         let QueuedUrl { url, key: _, depth, hops, via, seed, attempts, visited } = queued;
         let attempt = attempts.saturating_add(1);
@@ -214,12 +241,12 @@ impl Scheduler {
     pub fn refuse(&mut self, candidate: Candidate, refusal: Refusal, now: Instant) -> RefusedLease {
         self.advance(now);
         let deadline = self.latest.after(self.config.lease_life);
-        let Candidate { index, priority, entry: Entry { sequence, queued } } = candidate;
+        let Candidate { index, priority, sequence, queued } = candidate;
         let spot = Spot { origin: index, priority, sequence };
-        let id = self.leases.open(HeldLease { spot, queued: queued.clone(), errand: Errand::Refusal, deadline });
-        let count = |state: &mut OriginState| {
+        let id = self.leases.open(HeldLease { spot, key: queued.key, errand: Errand::Refusal, deadline });
+        let count = |state: &mut OriginState, _: &mut Shelf| {
             state.out += 1;
-            state.overdue = state.overdue.saturating_sub(1);
+            state.serve_overdue();
             state.refusals = (state.refusals + 1) % REFUSALS_IN_A_ROW;
         };
         let in_a_row = self.origins.get(index as usize).map_or(0, |state| state.refusals);
@@ -237,8 +264,8 @@ impl Scheduler {
     pub fn await_robots(&mut self, candidate: Candidate, now: Instant) -> Origin {
         self.advance(now);
         let until = self.latest.after(self.config.robots_patience.max(LEAST_HOLD));
-        let origin = candidate.entry.queued.url.origin().clone();
-        self.put_back(candidate, |held| *held.robots = Some(until));
+        let origin = candidate.queued.url.origin().clone();
+        self.put_back(candidate, |rare| rare.robots = Some(until));
         origin
     }
 
@@ -247,29 +274,22 @@ impl Scheduler {
         self.advance(now);
         let least = self.latest.after(LEAST_HOLD);
         let until = until.map_or(Instant::NEVER, |until| until.max(least));
-        self.put_back(candidate, |holds| *holds.hold = Some(Held { until, reason }));
+        self.put_back(candidate, |rare| rare.hold = Some(Held { until, reason }));
     }
 
-    fn put_back(&mut self, candidate: Candidate, change: impl FnOnce(Holds<'_>)) {
-        let Candidate { index, priority, entry } = candidate;
-        self.ready += 1;
-        self.with(index, |state| {
-            state.classes.put(priority, entry);
-            change(Holds { robots: &mut state.robots, hold: &mut state.hold });
+    fn put_back(&mut self, candidate: Candidate, change: impl FnOnce(&mut Rarities)) {
+        let Candidate { index, priority, sequence, queued } = candidate;
+        self.with(index, |state, shelf| {
+            state.queue.put(shelf, priority, Entry { sequence, queued: Some(queued) });
+            state.change_rare(change);
         });
     }
 }
 
-/// What a judgement that lets nothing through may set.
-struct Holds<'a> {
-    robots: &'a mut Option<Instant>,
-    hold: &'a mut Option<Held>,
-}
-
 impl Fill {
-    /// One retry whose instant has come.
-    fn one(index: u32, origin: &Origin, (at, priority, sequence): (Instant, u8, u64)) -> Self {
+    /// One record.
+    fn one(index: u32, origin: &Origin, priority: u8, sequence: u64, kind: Kind) -> Self {
         let until = Some(sequence.saturating_add(1));
-        Self { index, origin: origin.clone(), priority, from: sequence, until, limit: 1, retry: Some(at) }
+        Self { index, origin: origin.clone(), priority, from: sequence, until, limit: 1, kind }
     }
 }

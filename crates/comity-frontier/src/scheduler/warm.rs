@@ -4,35 +4,52 @@ use comity_policy::Instant;
 
 use super::Scheduler;
 use super::origin::OriginState;
+use crate::LeaseId;
 
 /// Origins whose records are read ahead together.
-const AHEAD: u8 = 16;
+pub(super) const AHEAD: usize = 32;
 
 impl Scheduler {
     /// Reads the records of the origins that come next, once for several of them.
     ///
     /// At a million origins a record is never in the processor's cache. Taken one by one, each turn waits for memory, several
-    /// times in a row; read together, the waits overlap. Changes nothing.
+    /// times in a row; read together, the waits overlap. What a record points to is read in a second pass, when all records are
+    /// there. Changes nothing.
     pub(super) fn warm(&mut self, now: Instant) {
         if let Some(left) = self.warm.checked_sub(1) {
             self.warm = left;
             return;
         }
+        let mut ahead = [0; AHEAD];
         let mut count = 0;
-        for index in self.due.first_ones(now).take(usize::from(AHEAD)) {
+        for (index, place) in self.due.first_ones(now).zip(&mut ahead) {
+            *place = index;
             count += 1;
-            black_box(self.origins.get(index as usize).map_or(0, OriginState::touch));
         }
+        self.read(ahead.get(..count).unwrap_or_default());
         self.warm = count;
     }
-}
 
-impl OriginState {
-    /// Reads from every part of the record, and from the URL that comes next.
-    fn touch(&self) -> u64 {
-        // What is asked for when nothing is held ready is read with the origin's name.
-        let url = self.classes.peek().map_or_else(|| self.origin.as_str().len(), |queued| queued.url.as_str().len());
-        let told = self.turn.ready.at.as_micros() ^ self.place.map_or(0, |place| place.at().as_micros());
-        told ^ self.summary.admitted() ^ url as u64 ^ u64::from(self.out)
+    /// Reads the records of some origins, then what they point to.
+    pub(super) fn read(&self, origins: &[u32]) {
+        let states = || origins.iter().filter_map(|index| self.origins.get(*index as usize));
+        let records: u64 = states().map(OriginState::touch).fold(0, u64::wrapping_add);
+        let behind: u64 = states().map(|state| self.touch_behind(state)).fold(0, u64::wrapping_add);
+        black_box((records, behind));
+    }
+
+    /// Reads the records of the origins whose leases are about to end, as [`Scheduler::next`] does for those that begin.
+    pub fn look_ahead(&self, leases: impl Iterator<Item = LeaseId>) {
+        let spots = leases.filter_map(|lease| self.leases.look(lease));
+        let states = spots.filter_map(|(spot, ..)| self.origins.get(spot.origin as usize));
+        black_box(states.map(OriginState::touch).fold(0, u64::wrapping_add));
+    }
+
+    /// Reads the URL that comes next; without one, the origin's name, with which it is asked for.
+    fn touch_behind(&self, state: &OriginState) -> u64 {
+        match state.queue.first_sequence(&self.shelf) {
+            Some(sequence) => sequence,
+            None => state.origin.as_str().len() as u64,
+        }
     }
 }

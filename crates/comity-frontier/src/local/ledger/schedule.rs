@@ -16,7 +16,9 @@ impl<S: Store> Ledger<'_, S> {
         ending: Ending,
         revisit: &Revisit,
     ) -> Result<(), StoreError> {
-        let Some(queued) = self.record_of(leased)? else { return Ok(()) };
+        let Some(queued) = self.record(&queue_key(leased.origin, leased.priority, leased.sequence))? else {
+            return Ok(());
+        };
         // Another spelling of the page may wait for its next visit under the same fingerprint: there is one.
         if let Some((due, _)) = self.visit_of(queued.key)? {
             self.changes.batch.delete(Keyspace::Visit, due);
@@ -69,15 +71,6 @@ impl<S: Store> Ledger<'_, S> {
         self.append(place, priority, sequence, &queued);
         self.changes.returned += 1;
         Ok(())
-    }
-
-    /// The URL of a lease; of one that expired, from the queue.
-    fn record_of(&self, leased: &LeasedUrl<'_>) -> Result<Option<QueuedUrl>, StoreError> {
-        if let Some(queued) = leased.queued {
-            return Ok(Some(queued.clone()));
-        }
-        let key = queue_key(leased.origin, leased.priority, leased.sequence);
-        Ok(self.store.get(Keyspace::Queue, &key)?.and_then(|bytes| QueuedUrl::decode(&bytes).ok()))
     }
 
     /// The next visit of a fingerprint, with its key by time.

@@ -18,7 +18,7 @@ pub(super) struct Wheel {
     outside: BTreeMap<u64, Bucket>,
 }
 
-/// Ticks in the window. A power of two; with a tick of 8 ms a bit more than a minute, so that usual delays fall into it.
+/// Ticks in the window. A power of two; with a tick of 65.5 ms a bit more than a minute, so that usual delays fall into it.
 const SLOTS: u64 = 1024;
 /// The window moves when its start lies so far behind.
 const STRIDE: u64 = SLOTS / 8;
