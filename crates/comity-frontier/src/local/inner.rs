@@ -21,8 +21,8 @@ use crate::{
 pub(super) struct Inner<S> {
     pub(super) store: S,
     pub(super) scheduler: Scheduler,
-    seen: SeenSet,
-    roster: Roster,
+    pub(super) seen: SeenSet,
+    pub(super) roster: Roster,
     visits: Visits,
     /// Set while something is under way: found set, a panic left it so.
     pub(super) is_in_doubt: bool,

@@ -132,6 +132,11 @@ impl Scheduler {
         self.with(index, |_| {});
     }
 
+    /// What an origin in memory waits for, and how many of its URLs are leased.
+    pub(crate) fn describe_resident(&self, origin: &Origin, now: Instant) -> Option<(Waiting, u64)> {
+        self.state(origin).map(|state| (self.describe(state, now), state.out.into()))
+    }
+
     /// What a sleeping origin waits for.
     pub(crate) fn describe_sleeper(
         &self,
