@@ -27,7 +27,7 @@ pub(crate) fn open(
         robots: robots_policy(config),
         overrides: config.overrides.clone(),
         from: config.identity.from().map(ToOwned::to_owned),
-        config_digest: Some(Digest::from_bytes(Sha256::digest(text.as_bytes()).into())),
+        config_digest: Some(digest(&text)),
         ..CrawlFacts::new(crawl_id(dir, &**clock), config.identity.clone())
     };
     let mut settings = comity_archive::ArchiveConfig::new(facts);
@@ -41,6 +41,11 @@ pub(crate) fn open(
     let evidence = EvidenceStore::open(dir)?;
     let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
     Ok(Store::new(archive, evidence, dir.to_owned(), state, clock.now()))
+}
+
+/// By what records name a configuration.
+pub(crate) fn digest(text: &str) -> Digest {
+    Digest::from_bytes(Sha256::digest(text.as_bytes()).into())
 }
 
 /// What `crawl.toml` holds.
@@ -84,7 +89,7 @@ fn crawl_id(dir: &Path, clock: &dyn Clock) -> String {
 }
 
 /// The `robots` field of the warcinfo records.
-fn robots_policy(config: &CrawlConfig) -> String {
+pub(crate) fn robots_policy(config: &CrawlConfig) -> String {
     let dialect = match config.robots.dialect {
         comity_robots::Dialect::Google => "google",
         comity_robots::Dialect::Standard => "standard",

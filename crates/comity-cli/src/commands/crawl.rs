@@ -18,6 +18,7 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let dir = args.dir.clone().unwrap_or_else(new_dir);
         let crawler = Crawler::from_config(file).dir(&dir).accept_config(args.accept_config).build()?;
+        settings::source::remember(&dir, args)?;
         eprintln!("crawling into {}", dir.display());
         let summary = watched(crawler).await?;
         if args.json {
