@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use comity_policy::{Clock, WallTime};
+use comity_policy::{Clock, Digest, Overrides, WallTime};
 
 use crate::chain::{ChainFile, ChainHead, Line, SALT_BYTES};
 use crate::checkpoint::{CheckpointLog, Now};
@@ -229,6 +229,21 @@ impl Archive {
     pub fn close(mut self) -> Result<Vec<Stored>, ArchiveError> {
         self.roll()?;
         Ok(std::mem::take(&mut self.done))
+    }
+
+    /// From the next outcome on another configuration is in force: its digest, the robots policy in words, the overrides. The
+    /// open files are closed, since what a file begins with holds for all of it.
+    ///
+    /// # Errors
+    /// As [`Archive::sync`]: then the old one holds.
+    pub fn reconfigure(
+        &mut self,
+        (digest, robots, overrides): (Digest, String, Overrides),
+    ) -> Result<(), ArchiveError> {
+        self.roll()?;
+        let crawl = &mut self.config.crawl;
+        (crawl.config_digest, crawl.robots, crawl.overrides) = (Some(digest), robots, overrides);
+        Ok(())
     }
 
     /// Where the open WARC ends validly, with its final name; `None` before the first record of a file.

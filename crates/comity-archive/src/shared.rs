@@ -2,6 +2,8 @@ use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use comity_policy::{Digest, Overrides};
+
 use crate::prepare::Prepared;
 use crate::prepare::Preparer;
 use crate::{Archive, ArchiveError, Entropy, Event, Stored};
@@ -79,6 +81,14 @@ impl SharedArchive {
     /// When the device refuses.
     pub fn sync(&self) -> Result<(), ArchiveError> {
         self.turn()?.as_mut().map_or(Ok(()), |archive| archive.sync().map(drop))
+    }
+
+    /// From the next outcome on another configuration is in force, as [`Archive::reconfigure`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn reconfigure(&self, facts: (Digest, String, Overrides)) -> Result<(), ArchiveError> {
+        self.turn()?.as_mut().map_or(Ok(()), |archive| archive.reconfigure(facts))
     }
 
     /// Closes the archive, as [`Archive::close`]; what comes later is not stored.

@@ -1,4 +1,5 @@
 mod content;
+mod frontier;
 mod identity;
 mod optout;
 mod robots;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use content::*;
+pub(crate) use frontier::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
 pub(crate) use robots::*;
@@ -38,6 +40,11 @@ pub(crate) enum Command {
     Wacz(WaczArgs),
     /// Why a URL was or was not fetched, from the records of a crawl.
     Explain(ExplainArgs),
+    /// What a crawl has queued, and what it is to do with it; while it runs, or stopped.
+    #[command(subcommand)]
+    Frontier(FrontierCommand),
+    /// Read the configuration of a running crawl again: delays, excludes, opt-outs, overrides and limits take effect at once.
+    Reload(ReloadArgs),
     /// Who is not to be visited at all.
     #[command(subcommand)]
     Optout(OptoutCommand),
@@ -143,6 +150,21 @@ pub(crate) struct CrawlArgs {
     #[arg(long)]
     pub(crate) no_warc: bool,
     /// Print the summary as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReloadArgs {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// What this file says takes the place of what is in force; default: the file that the crawl was started with, read again.
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
+    /// Only say what would change.
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// One JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }

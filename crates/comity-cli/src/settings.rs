@@ -10,6 +10,7 @@ use crate::args::{AskerArgs, CrawlArgs};
 use crate::exit::Failure;
 
 mod gateway;
+pub(crate) mod source;
 
 pub(crate) use gateway::gateway;
 
@@ -134,7 +135,7 @@ fn some(list: &[String]) -> Option<Vec<String>> {
 }
 
 /// One seed a line; blank lines and lines that begin with `#` are passed over.
-fn read_seeds(path: &Path) -> Result<Vec<String>, Failure> {
+pub(crate) fn read_seeds(path: &Path) -> Result<Vec<String>, Failure> {
     let wrong = |e: std::io::Error| Failure::usage(format!("--seeds {}: {e}", path.display()));
     let source: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin().lock())

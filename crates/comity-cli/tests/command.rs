@@ -1,6 +1,8 @@
 //! The command as people meet it: bad input gets one clear error with a hint, and nothing is written over.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[path = "command/control.rs"]
+mod control;
 #[path = "command/resume.rs"]
 mod resume;
 

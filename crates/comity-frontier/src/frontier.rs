@@ -4,9 +4,12 @@ use std::future::Future;
 use std::pin::Pin;
 
 use comity_policy::{Instant, Judge, Reason};
-use comity_url::Origin;
+use comity_url::{Origin, UrlKey};
 
-use crate::{LeaseId, Leased, Offer, Offered, Renewal, Renewed, Settled, Settlement, Stats, StoreError, TurnNews};
+use crate::{
+    LeaseId, Leased, Offer, Offered, OriginFilter, OriginStanding, Page, QueuePlace, QueuedAt, Renewal, Renewed,
+    Settled, Settlement, Stats, StoreError, TurnNews,
+};
 
 /// A boxed future, so that [`Frontier`] is object-safe.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -97,6 +100,48 @@ pub trait Frontier: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the frontier cannot be reached.
     fn stats<'a>(&'a self, now: Instant) -> BoxFuture<'a, Result<Stats, FrontierError>>;
+
+    /// Lists origins in the order of their text, up to `n` behind `after`. An origin that was only heard of, and never had a
+    /// URL, is not among them. One call looks at about a thousand origins.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn origins<'a>(
+        &'a self,
+        filter: OriginFilter,
+        after: Option<Origin>,
+        n: usize,
+        now: Instant,
+    ) -> BoxFuture<'a, Result<Page<OriginStanding, Origin>, FrontierError>>;
+
+    /// Lists the URLs of the queue, leased ones among them, in the order of their places: all, or those of one origin; up to
+    /// `n` behind `after`, about a thousand at most.
+    ///
+    /// A place never changes: a list of many pages holds every URL that was queued from its begin to its end exactly once.
+    /// URLs that come or go meanwhile may or may not be in it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn urls<'a>(
+        &'a self,
+        of: Option<Origin>,
+        after: Option<QueuePlace>,
+        n: usize,
+    ) -> BoxFuture<'a, Result<Page<QueuedAt, QueuePlace>, FrontierError>>;
+
+    /// Lists the fingerprints of the URLs ever taken, in the order in which they were, commit by commit. A fingerprint tells
+    /// that its URL was taken; neither which URL it is of nor what became of it can be read from it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn seen<'a>(&'a self, after: Option<u64>) -> BoxFuture<'a, Result<Page<UrlKey, u64>, FrontierError>>;
+
+    /// Marks fingerprints as seen, made with the same key as those of this frontier's offers: their URLs are not taken any
+    /// more. They count in no sum. Gives how many were new. One atomic commit.
+    ///
+    /// # Errors
+    /// When the store fails: then none was marked.
+    fn mark_seen<'a>(&'a self, keys: Vec<UrlKey>) -> BoxFuture<'a, Result<u64, FrontierError>>;
 
     /// Makes everything answered so far safe against a power cut; against the death of the process it is so already.
     ///

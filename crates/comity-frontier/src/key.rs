@@ -1,5 +1,8 @@
 use comity_url::Origin;
 
+use crate::listing::QueuePlace;
+use crate::rest::origin_of;
+
 /// The key of a queued URL: `origin ‖ 0 ‖ priority ‖ sequence`, the sequence big-endian, so that key order is serving
 /// order within an origin. No origin holds a 0, so no origin's keys lie among another's.
 pub(crate) fn queue_key(origin: &Origin, priority: u8, sequence: u64) -> Vec<u8> {
@@ -34,6 +37,14 @@ pub(crate) fn place_of(origin: &Origin, key: &[u8]) -> Option<(u8, u64)> {
     Some((*priority, u64::from_be_bytes(sequence.try_into().ok()?)))
 }
 
+/// Where a key of the queue says that its URL stands; `None` for a key that is none.
+pub(crate) fn place_in(key: &[u8]) -> Option<QueuePlace> {
+    let end = key.iter().position(|byte| *byte == 0)?;
+    let origin = origin_of(key.get(..end)?)?;
+    let (priority, sequence) = place_of(&origin, key)?;
+    Some(QueuePlace { origin, priority, sequence })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +57,7 @@ mod tests {
             for (priority, sequence) in [(0, 0), (0, 256), (0, u64::MAX), (1, 0), (255, 255)] {
                 let key = queue_key(&origin, priority, sequence);
                 assert_eq!(place_of(&origin, &key), Some((priority, sequence)));
+                assert_eq!(place_in(&key), Some(QueuePlace { origin: origin.clone(), priority, sequence }));
                 assert!(key < queue_end(&origin, priority, None), "{origin} {priority} {sequence}");
                 keys.push(key);
             }

@@ -50,11 +50,12 @@
 //! | renew | the deadline moves, or the head has arrived and bodies may overlap |
 //! | park, release | the operator stops and restarts an origin |
 //! | stats | counts, the next due instant, who waits for what |
+//! | origins, urls, seen | everything it holds, page by page |
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `frontier` | [`Frontier`], [`FrontierError`] |
-//! | `offer`, `lease`, `settlement`, `stats` | the values that go in and out |
+//! | `offer`, `lease`, `settlement`, `stats`, `listing` | the values that go in and out |
 //! | `config` | [`SchedulerConfig`]: every bound |
 //! | `scheduler` | [`Scheduler`]: due origins, leases, the URLs held ready |
 //! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
@@ -69,6 +70,7 @@ mod disk;
 mod frontier;
 mod key;
 mod lease;
+mod listing;
 mod local;
 mod memory;
 mod offer;
@@ -88,6 +90,7 @@ pub use config::SchedulerConfig;
 pub use disk::{DiskSettings, DiskStore};
 pub use frontier::{BoxFuture, Frontier, FrontierError};
 pub use lease::{Lease, LeaseId, Leased, RefusedLease, Renewal, Renewed};
+pub use listing::{OriginFilter, OriginStanding, Page, QueuePlace, QueuedAt};
 pub use local::{Local, OtherRules};
 pub use memory::MemoryStore;
 pub use offer::{Offer, Offered};

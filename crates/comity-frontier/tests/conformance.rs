@@ -6,8 +6,8 @@
 mod common;
 
 use comity_frontier::{
-    DiskSettings, DiskStore, Frontier, Leased, Local, MemoryStore, Offered, Renewal, Renewed, SchedulerConfig, Settled,
-    Settlement, TurnNews, Why,
+    DiskSettings, DiskStore, Frontier, Leased, Local, MemoryStore, Offer, Offered, Renewal, Renewed, SchedulerConfig,
+    Settled, Settlement, TurnNews, Why,
 };
 use comity_policy::{Hold, Instant, OriginPace, Overlap, Ready, Reason};
 
@@ -515,3 +515,6 @@ cases! {
         assert_eq!((fetched.len() as u64, stats.done, stats.queued, stats.seen), (expected, expected, 0, expected));
     }
 }
+
+#[path = "conformance/listing.rs"]
+mod listing;

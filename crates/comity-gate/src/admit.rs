@@ -38,12 +38,14 @@ impl Gate {
         self.set_asked(&origin, asked);
         let turn = |ready| Turn { ready, ..self.turn(&origin) };
         let taken = self.take_turn(Errand::Page(&origin), candidates).await;
-        // Both looked at last, when everything else is settled: a slot that is dropped here charges nothing.
+        // All looked at last, when everything else is settled: a slot that is dropped here charges nothing.
         if let Some(refusal) = self.opted_out(&origin) {
             return Admission::OptedOut(refusal);
         }
         match taken {
             Err(ready) => Admission::Wait(turn(ready)),
+            // Judged anew: the judge knows for how long.
+            Ok(_) if self.parked_by_operator(&origin).is_some() => Admission::Wait(self.turn(&origin)),
             Ok(_) if self.has_run_out(&allowance) => Admission::Wait(self.turn(&origin)),
             Ok(slot) => match Permit::new(allowance, slot) {
                 Ok(permit) => {
@@ -87,7 +89,7 @@ impl Gate {
             return Err(ready); // the semaphore is never closed
         };
         let mut slot = errand.slot(self, candidates, self.inner.clock.now())?;
-        self.inner.rates.take(slot.origin())?; // on a refusal the slot is dropped unsent: no charge
+        self.rates().take(slot.origin())?; // on a refusal the slot is dropped unsent: no charge
         slot.attach(place);
         Ok(slot)
     }

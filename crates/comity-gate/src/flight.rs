@@ -36,8 +36,8 @@ pub(crate) enum Landing {
     Barred(Refused),
     /// Not asked: the origin's turn is far ahead.
     Later(Ready),
-    /// Not asked: the origin is opted out. Nothing is learnt, and the judge refuses it by itself.
-    OptedOut,
+    /// Not asked: the origin is opted out, or parked by the operator. Nothing is learnt, and the judge says so by itself.
+    LeftAlone(Reason),
 }
 
 impl Gate {
@@ -131,7 +131,7 @@ impl Gate {
                 let wait = ready.at.since(inner.clock.now());
                 return Some(Hold { reason: ready.clock, wait: Some(wait) });
             }
-            Landing::OptedOut => {}
+            Landing::LeftAlone(_) => {}
         }
         None
     }
@@ -319,15 +319,24 @@ impl Gate {
         Landing::Event(RobotsEvent::Unreachable { cause: ready.clock, status: None, retry_after: Some(wait) })
     }
 
-    /// An origin that is opted out sees no request, also where somebody else's robots.txt redirects to it: robots.txt is
-    /// unreachable then, since its rules are not known.
+    /// An origin that is opted out, or parked by the operator, sees no request, also where somebody else's robots.txt redirects
+    /// to it: robots.txt is unreachable then, since its rules are not known.
     fn may_be_asked(&self, chain: &RobotsChain, trail: &mut Trail) -> Result<(), Landing> {
-        let Some(refusal) = self.opted_out(chain.next_url().origin()) else { return Ok(()) };
-        let line = refusal.decision().optout.as_ref().map(|found| format!("{}:{}", found.file, found.number));
-        tracing::info!(origin = %chain.origin(), target = %chain.next_url(), ?line, "robots.txt not asked: opted out");
-        let refused = Refused { reason: Reason::Optout, detail: line.unwrap_or_default() };
+        let Some(refused) = self.left_alone(chain.next_url().origin()) else { return Ok(()) };
+        let Refused { reason, detail } = &refused;
+        tracing::info!(origin = %chain.origin(), target = %chain.next_url(), %reason, %detail, "robots.txt not asked");
         trail.not_asked(chain.next_url(), &refused);
-        Err(if chain.hops() == 0 { Landing::OptedOut } else { Landing::Event(unreachable(Reason::Optout)) })
+        let reason = refused.reason;
+        Err(if chain.hops() == 0 { Landing::LeftAlone(reason) } else { Landing::Event(unreachable(reason)) })
+    }
+
+    /// Why `origin` is to see no request at all now.
+    fn left_alone(&self, origin: &Origin) -> Option<Refused> {
+        if let Some(refusal) = self.opted_out(origin) {
+            let line = refusal.decision().optout.as_ref().map(|found| format!("{}:{}", found.file, found.number));
+            return Some(Refused { reason: Reason::Optout, detail: line.unwrap_or_default() });
+        }
+        self.parked_by_operator(origin).map(|hold| Refused { reason: hold.reason, detail: String::new() })
     }
 
     /// At the origin itself a refused address or a missing name ends the matter; behind a redirect it makes robots.txt

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemClock, SystemNet, SystemRandom};
@@ -18,6 +18,7 @@ use crate::compiler::Compiler;
 use crate::flight::Flight;
 use crate::optouts::LiveOptOuts;
 use crate::overrides::Expiry;
+use crate::parks::Parks;
 use crate::queues::Queues;
 use crate::rates::Rates;
 use crate::{NoRecorder, OptOutFiles, Rate, Recorder, StateDir};
@@ -85,7 +86,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) pacer: Pacer,
-    pub(crate) terms: Terms,
+    pub(crate) terms: RwLock<Arc<Terms>>,
     pub(crate) optouts: LiveOptOuts,
     pub(crate) expiry: Expiry,
     pub(crate) compiler: Compiler,
@@ -93,7 +94,8 @@ pub(crate) struct Inner {
     pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
     pub(crate) places: Arc<Semaphore>,
     pub(crate) queues: Queues,
-    pub(crate) rates: Rates,
+    pub(crate) rates: RwLock<Arc<Rates>>,
+    pub(crate) parks: Parks,
     pub(crate) state: Option<Arc<StateDir>>,
     pub(crate) recorder: Arc<dyn Recorder>,
     /// When the resolver last answered for a name, in microseconds of the clock; 0 = never.
@@ -130,7 +132,7 @@ impl Gate {
             pacer,
             optouts: LiveOptOuts::new(config.optouts),
             expiry: Expiry::new(&terms.overrides),
-            terms,
+            terms: RwLock::new(Arc::new(terms)),
             cache: RobotsCache::new(
                 robots.clone(),
                 config.robots_cache_bytes,
@@ -140,7 +142,8 @@ impl Gate {
             flights: Mutex::default(),
             places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
             queues: Queues::new(config.max_waiting),
-            rates: Rates::new(config.max_rate, config.max_rate_domain, clock.clone()),
+            rates: RwLock::new(Arc::new(Rates::new(config.max_rate, config.max_rate_domain, clock.clone()))),
+            parks: Parks::default(),
             state: config.state,
             recorder: config.recorder,
             resolved: AtomicU64::new(0),
@@ -221,8 +224,8 @@ impl Gate {
 
     /// Every override, in force or not.
     #[must_use]
-    pub fn overrides(&self) -> &Overrides {
-        &self.inner.terms.overrides
+    pub fn overrides(&self) -> Overrides {
+        self.terms().overrides.clone()
     }
 
     /// The refusal of everything on `origin`, if it is opted out now.
@@ -232,7 +235,7 @@ impl Gate {
 
     /// The pacing settings in force.
     #[must_use]
-    pub fn politeness(&self) -> &Politeness {
+    pub fn politeness(&self) -> Arc<Politeness> {
         self.inner.pacer.rules()
     }
 
@@ -260,7 +263,7 @@ impl Gate {
 
 impl Judge for Gate {
     fn judge(&self, url: &CrawlUrl) -> Judgement {
-        self.judge_by(url, &self.inner.terms)
+        self.judge_by(url, &self.terms())
     }
 }
 
@@ -268,7 +271,7 @@ impl Gate {
     /// Judges `url` for other purposes than the gate's own; everything else that counts is the same.
     #[must_use]
     pub fn judge_for(&self, url: &CrawlUrl, purposes: &[Declared]) -> Judgement {
-        self.judge_by(url, &Terms { purposes: purposes.to_vec(), ..self.inner.terms.clone() })
+        self.judge_by(url, &Terms { purposes: purposes.to_vec(), ..Terms::clone(&self.terms()) })
     }
 
     fn judge_by(&self, url: &CrawlUrl, terms: &Terms) -> Judgement {
@@ -276,9 +279,12 @@ impl Gate {
         let held = self.inner.optouts.current(&*self.inner.clock);
         let optouts = held.as_deref().unwrap_or_else(|| OptOuts::nobody());
         self.inner.expiry.tell(&terms.overrides, now);
-        // Before the cache: who is opted out is not even asked for robots.txt.
-        match optouts.refusal(url.origin(), now) {
-            Some(refusal) => Judgement::Refuse(refusal),
+        // Before the cache: who is opted out, or parked by the operator, is not even asked for robots.txt.
+        if let Some(refusal) = optouts.refusal(url.origin(), now) {
+            return Judgement::Refuse(refusal);
+        }
+        match self.parked_by_operator(url.origin()) {
+            Some(hold) => Judgement::Hold(hold),
             None => self.inner.cache.judge(url, self.vantage(url.origin()), terms, optouts, now),
         }
     }

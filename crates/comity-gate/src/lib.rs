@@ -67,6 +67,7 @@
 
 mod admit;
 mod cache;
+mod change;
 mod compiler;
 mod explain;
 mod fetched;
@@ -74,6 +75,7 @@ mod flight;
 mod gate;
 mod optouts;
 mod overrides;
+mod parks;
 mod permit;
 mod polite;
 mod queues;
@@ -91,6 +93,7 @@ pub use comity_url as url;
 
 pub use admit::Admission;
 pub use cache::RobotsNews;
+pub use change::GateChange;
 pub use explain::{
     AddressReport, ClockReport, FailingReport, OptOutReport, OriginReport, OverrideReport, RobotsReport, RuleReport,
     UrlReport,
@@ -100,6 +103,7 @@ pub use fetched::{
 };
 pub use gate::{Gate, GateConfig};
 pub use optouts::{OptOutFault, OptOutFiles, OptOutReading, append_optout};
+pub use parks::OperatorPark;
 pub use permit::{Later, NoPermit};
 pub use polite::{CheckedNames, Polite, PoliteBody, PoliteError, PoliteLayer, Unsendable};
 pub use rates::{ParseRateError, Rate};

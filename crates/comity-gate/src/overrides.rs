@@ -19,6 +19,10 @@ impl Expiry {
         Self { next: AtomicI64::new(next_after(overrides, WallTime::from_unix_millis(i64::MIN))) }
     }
 
+    pub(crate) fn set(&self, other: Self) {
+        self.next.store(other.next.into_inner(), Ordering::Relaxed);
+    }
+
     /// Logs what ran out since it was asked last.
     pub(crate) fn tell(&self, overrides: &Overrides, now: WallTime) {
         let due = self.next.load(Ordering::Relaxed);
@@ -41,7 +45,7 @@ fn next_after(overrides: &Overrides, now: WallTime) -> i64 {
 impl Gate {
     /// Tells the pacer whether the least floors hold for `origin` now.
     pub(crate) fn set_floor(&self, origin: &Origin) {
-        let overrides = &self.inner.terms.overrides;
+        let overrides = &self.terms().overrides;
         if !overrides.all().is_empty() {
             self.inner.pacer.set_floor(origin, overrides.floor(origin, self.inner.clock.wall()));
         }
@@ -49,15 +53,15 @@ impl Gate {
 
     /// Tells the pacer what holds for `origin` where its robots.txt asks for `asked`.
     pub(crate) fn set_asked(&self, origin: &Origin, asked: AskedPace) {
-        let (terms, at) = (&self.inner.terms, self.inner.clock.moment());
+        let (terms, at) = (self.terms(), self.inner.clock.moment());
         let asked = terms.overrides.pace(origin, asked, terms.max_crawl_delay, at.wall);
         self.inner.pacer.set_asked(origin, &asked, at);
     }
 
-    /// True when `allowance` rests on an override that has run out since: the URL has to be judged anew.
+    /// True when `allowance` rests on an override that has run out since, or was taken back: the URL has to be judged anew.
     pub(crate) fn has_run_out(&self, allowance: &Allowance) -> bool {
-        let hit = allowance.decision().overridden.as_ref();
-        hit.is_some_and(|hit| !hit.by.is_in_force(self.inner.clock.wall()))
+        let Some(hit) = allowance.decision().overridden.as_ref() else { return false };
+        !hit.by.is_in_force(self.inner.clock.wall()) || !self.terms().overrides.all().contains(&hit.by)
     }
 
     /// The same permit, of no use after the end of the override it rests on.

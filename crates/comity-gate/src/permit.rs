@@ -170,7 +170,7 @@ impl Gate {
     /// Refuses who cannot be served before `until` even if everything goes well for those ahead.
     fn expect_turn(&self, origin: &Origin, ahead: u32, until: Instant) -> Result<(), NoPermit> {
         let (ready, now) = (self.turn(origin).ready, self.inner.clock.now());
-        let delays = self.pace(origin).clocks(self.politeness());
+        let delays = self.pace(origin).clocks(&self.politeness());
         let longest = delays.into_iter().flatten().max_by_key(|reading| reading.delay);
         let each = longest.map_or(Duration::ZERO, |reading| reading.delay);
         let at = ready.at.max(now).after(each.saturating_mul(ahead));

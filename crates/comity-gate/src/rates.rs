@@ -75,6 +75,7 @@ impl std::error::Error for ParseRateError {}
 #[derive(Debug)]
 pub(crate) struct Rates {
     clock: PolicyClock,
+    set: (Option<Rate>, Option<Rate>),
     total: Option<Total>,
     domain: Option<PerDomain>,
 }
@@ -86,10 +87,16 @@ impl Rates {
     pub(crate) fn new(total: Option<Rate>, domain: Option<Rate>, clock: Arc<dyn Clock>) -> Self {
         let clock = PolicyClock(clock);
         Self {
+            set: (total, domain),
             total: total.and_then(quota).map(|quota| RateLimiter::direct_with_clock(quota, clock.clone())),
             domain: domain.and_then(quota).map(|quota| RateLimiter::hashmap_with_clock(quota, clock.clone())),
             clock,
         }
+    }
+
+    /// True when they are set to these.
+    pub(crate) fn are(&self, total: Option<Rate>, domain: Option<Rate>) -> bool {
+        self.set == (total, domain)
     }
 
     /// Takes one request of `origin` from both rates, or says when to come back. Nothing is taken on a refusal of the

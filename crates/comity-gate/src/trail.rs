@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use comity_fetch::Refused;
-use comity_policy::{Capture, ChainEnd, Reason, RobotsEvent, Spool};
+use comity_policy::{Capture, ChainEnd, RobotsEvent, Spool};
 use comity_url::CrawlUrl;
 
 use crate::fetched::{HopMeaning, NotFollowed, RobotsClass, RobotsHop};
@@ -55,7 +55,7 @@ impl Trail {
             Landing::Barred(refused) => {
                 RobotsClass::Unreachable { cause: refused.reason, status: None, retry_after: None }
             }
-            Landing::OptedOut => RobotsClass::Unreachable { cause: Reason::Optout, status: None, retry_after: None },
+            Landing::LeftAlone(cause) => RobotsClass::Unreachable { cause: *cause, status: None, retry_after: None },
             Landing::Later(ready) => RobotsClass::Later(*ready),
         });
         self.max_age = match landing {

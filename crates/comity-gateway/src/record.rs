@@ -129,7 +129,7 @@ fn budget(house: &House, url: &CrawlUrl) -> Value {
     let (gate, origin) = (&house.gate, url.origin());
     let ready = gate.turn(origin).ready;
     let wait = (ready.at < Instant::NEVER).then(|| ready.at.since(gate.clock().now()));
-    let delays = gate.pace(origin).clocks(gate.politeness());
+    let delays = gate.pace(origin).clocks(&gate.politeness());
     let delay = delays.into_iter().flatten().map(|reading| reading.delay).max();
     json!({
         "origin_delay_s": delay.map(|delay| delay.as_secs_f64()),

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use comity_url::Origin;
@@ -18,7 +18,6 @@ use crate::{
 /// [`Pacer::settle`] and comes again with [`Pacer::adopt`]. Every method is one short critical section; none waits.
 #[derive(Clone, Debug)]
 pub struct Pacer {
-    rules: Arc<Politeness>,
     random: Arc<dyn Random>,
     table: Arc<Table>,
 }
@@ -84,8 +83,9 @@ pub enum Overlap {
 }
 
 /// The shared table; slots point back at it so that a dropped one gives back what it held.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Table {
+    rules: RwLock<Arc<Politeness>>,
     rows: Mutex<Rows>,
 }
 
@@ -117,7 +117,7 @@ impl Pacer {
     /// A pacer with no past. Only the gate may make one (invariant 1): a second pacer would forge slots.
     #[must_use]
     pub fn new(rules: Politeness, random: Arc<dyn Random>) -> Self {
-        Self { rules: Arc::new(rules), random, table: Arc::default() }
+        Self { random, table: Arc::new(Table::new(rules, Rows::default())) }
     }
 
     /// A pacer whose process follows another one of the same agent: every origin waits one full delay from `now` on, and
@@ -125,13 +125,19 @@ impl Pacer {
     #[must_use]
     pub fn after_restart(rules: Politeness, random: Arc<dyn Random>, now: Instant) -> Self {
         let rows = Rows { restarted: Some(now), ..Rows::default() };
-        Self { rules: Arc::new(rules), random, table: Arc::new(Table { rows: Mutex::new(rows) }) }
+        Self { random, table: Arc::new(Table::new(rules, rows)) }
     }
 
     /// The settings it computes with.
     #[must_use]
-    pub fn rules(&self) -> &Politeness {
-        &self.rules
+    pub fn rules(&self) -> Arc<Politeness> {
+        self.table.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Computes with other settings from now on. Slots that were minted hold; the next one of every origin waits for what the
+    /// new settings say, from the head that came last.
+    pub fn set_rules(&self, rules: Politeness) {
+        *self.table.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
     }
 
     /// Takes over what a lease knows about its origin; where both know something, the later instant wins.
@@ -148,7 +154,7 @@ impl Pacer {
     pub fn set_asked(&self, origin: &Origin, asked: &AskedPace, at: Moment) {
         let mut rows = self.table.lock();
         let row = rows.origin(origin);
-        row.pace.set_crawl_delay(asked.delay(), &self.rules);
+        row.pace.set_crawl_delay(asked.delay(), &self.rules());
         row.hours = Hours::new(asked, at).map(Box::new);
     }
 
@@ -185,24 +191,25 @@ impl Pacer {
     }
 
     fn mint(&self, aim: Aim, origin: &Origin, candidates: Vec<SocketAddr>, now: Instant) -> Result<Slot, Ready> {
+        let rules = self.rules();
         let addresses: Vec<IpAddr> = candidates.iter().map(SocketAddr::ip).collect();
         let mut rows = self.table.lock();
         let rows = &mut *rows;
         let row = origin_row(&mut rows.origins, rows.restarted, origin);
-        row.pace.set_floor(self.rules.floor_for(&addresses, row.floor));
-        row.admits(aim, &self.rules, &*self.random, now)?;
+        row.pace.set_floor(rules.floor_for(&addresses, row.floor));
+        row.admits(aim, &rules, &*self.random, now)?;
         let charged = addresses.first().copied();
         if let Some(address) = charged {
             let pace = address_row(&mut rows.addresses, rows.restarted, address);
-            let gap = self.rules.gap_for(address, row.floor);
-            let taken = pace.try_take(gap, self.rules.concurrency_for(address), now);
-            taken.map_err(|ready| row.not_before(aim, &self.rules, ready))?;
+            let gap = rules.gap_for(address, row.floor);
+            let taken = pace.try_take(gap, rules.concurrency_for(address), now);
+            taken.map_err(|ready| row.not_before(aim, &rules, ready))?;
             row.address = charged;
         }
         row.heads_outstanding += 1;
         row.in_flight += 1;
-        let closes = row.closing(aim, &self.rules, now);
-        rows.sweep_now_and_then(&self.rules, now);
+        let closes = row.closing(aim, &rules, now);
+        rows.sweep_now_and_then(&rules, now);
         Ok(Slot::new(origin.clone(), candidates, (charged, closes), now, self.clone()))
     }
 
@@ -224,8 +231,8 @@ impl Pacer {
             return Turn { ready: Ready { at: Instant::START, clock: Reason::Ok }, overlap: Overlap::AfterHead };
         };
         row.settle_orphan(&*self.random, now);
-        let overlap = if row.is_unpaced(&self.rules) { Overlap::Free } else { Overlap::AfterHead };
-        Turn { ready: row.ready(aim, &self.rules, now), overlap }
+        let overlap = if row.is_unpaced(&self.rules()) { Overlap::Free } else { Overlap::AfterHead };
+        Turn { ready: row.ready(aim, &self.rules(), now), overlap }
     }
 
     /// Every clock of `origin`, and of the address that was last charged for it; `None` when it is not known here.
@@ -234,30 +241,30 @@ impl Pacer {
         let mut rows = self.table.lock();
         let row = rows.origins.get_mut(origin)?;
         row.settle_orphan(&*self.random, now);
-        let ready = row.ready(Aim::Page, &self.rules, now);
+        let ready = row.ready(Aim::Page, &self.rules(), now);
         let clocks = OriginClocks {
             ready,
-            readings: row.pace.clocks(&self.rules).into_iter().flatten().collect(),
+            readings: row.pace.clocks(&self.rules()).into_iter().flatten().collect(),
             in_flight: row.in_flight,
             heads_outstanding: row.heads_outstanding,
             address: None,
         };
-        let address = row.address.map(|address| rows.address_clock(&self.rules, address));
+        let address = row.address.map(|address| rows.address_clock(&self.rules(), address));
         Some(OriginClocks { address, ..clocks })
     }
 
     /// The clock of an address over all origins on it.
     #[must_use]
     pub fn address_clock(&self, address: IpAddr) -> AddressClock {
-        self.table.lock().address_clock(&self.rules, address)
+        self.table.lock().address_clock(&self.rules(), address)
     }
 
     /// Origins that are parked or outside their hours at `now`: those that come back first, `most` of them.
     #[must_use]
     pub fn parked(&self, now: Instant, most: usize) -> Vec<Parked> {
-        let mut rows = self.table.lock();
+        let (rules, mut rows) = (self.rules(), self.table.lock());
         let mut parked: Vec<(Instant, Parked)> =
-            rows.origins.iter_mut().filter_map(|(origin, row)| row.parked(origin, &self.rules, now)).collect();
+            rows.origins.iter_mut().filter_map(|(origin, row)| row.parked(origin, &rules, now)).collect();
         drop(rows);
         parked.sort_unstable_by(|a, b| (a.0, &a.1.origin).cmp(&(b.0, &b.1.origin)));
         parked.truncate(most);
@@ -270,7 +277,7 @@ impl Pacer {
         let mut rows = self.table.lock();
         rows.origins.get_mut(origin).map_or_else(OriginPace::default, |row| {
             row.settle_orphan(&*self.random, now);
-            row.ready(Aim::Page, &self.rules, now);
+            row.ready(Aim::Page, &self.rules(), now);
             row.pace
         })
     }
@@ -289,7 +296,7 @@ impl Pacer {
         let mut rows = self.table.lock();
         let row = rows.origin(&origin);
         row.pace.on_outcome(outcome, sent, now);
-        row.ready(Aim::Page, &self.rules, now);
+        row.ready(Aim::Page, &self.rules(), now);
         row.pace
     }
 
@@ -297,6 +304,14 @@ impl Pacer {
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.table.lock().origins.values().map(|row| row.in_flight).sum()
+    }
+
+    /// Requests open to origins that `chosen` picks, robots.txt included.
+    #[must_use]
+    pub fn in_flight_to(&self, chosen: impl Fn(&Origin) -> bool) -> u32 {
+        let rows = self.table.lock();
+        let open = rows.origins.iter().filter(|(_, row)| row.in_flight > 0);
+        open.filter(|(origin, _)| chosen(origin)).map(|(_, row)| row.in_flight).sum()
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -309,6 +324,10 @@ impl Pacer {
 }
 
 impl Table {
+    fn new(rules: Politeness, rows: Rows) -> Self {
+        Self { rules: RwLock::new(Arc::new(rules)), rows: Mutex::new(rows) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Rows> {
         // A panic inside these short sections leaves counters at worst one too high: the polite side.
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)

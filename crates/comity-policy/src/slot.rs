@@ -84,7 +84,7 @@ impl Slot {
     /// Charges `peer` instead of the first candidate.
     pub(crate) fn charge(&mut self, peer: IpAddr, now: Instant) -> Result<(), Ready> {
         if self.state == SlotState::Minted && self.charged != Some(peer) {
-            self.pacer.table().recharge((self.pacer.rules(), &self.origin), self.charged, peer, now)?;
+            self.pacer.table().recharge((&self.pacer.rules(), &self.origin), self.charged, peer, now)?;
             self.charged = Some(peer);
         }
         Ok(())

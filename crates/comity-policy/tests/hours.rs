@@ -177,7 +177,7 @@ fn an_origin_outside_its_hours_is_told_the_very_instant_and_robots_txt_is_not_he
     let mut exchange = Permit::for_robots(&chain, slot).unwrap().redeem(instant("03:10:00")).unwrap();
     exchange.head(instant("03:10:01"));
     let pace = pacer.settle(exchange.finish(), Outcome::answered(200), instant("03:10:01"));
-    assert_eq!(pace.ready_at(pacer.rules()).at, instant("04:00:00"), "the pace that travels knows it too");
+    assert_eq!(pace.ready_at(&pacer.rules()).at, instant("04:00:00"), "the pace that travels knows it too");
     assert!(pacer.try_slot(&origin(), address(), instant("03:59:59.999")).is_err());
     assert!(pacer.try_slot(&origin(), address(), instant("04:00:00")).is_ok());
 }

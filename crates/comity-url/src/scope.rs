@@ -110,6 +110,12 @@ impl Scope {
         }
     }
 
+    /// Takes the patterns of another scope; what seeds opened stays.
+    pub fn set_patterns(&mut self, other: &Self) {
+        self.include.clone_from(&other.include);
+        self.exclude.clone_from(&other.exclude);
+    }
+
     /// Whether `url` belongs to the crawl. Costs a look-up, and one match for each pattern.
     ///
     /// # Errors
@@ -149,6 +155,9 @@ impl Scope {
     /// Whether an `exclude` pattern matches.
     #[must_use]
     pub fn excludes(&self, url: &CrawlUrl) -> bool {
+        if self.exclude.is_empty() {
+            return false;
+        }
         let canonical = canonical_form(url);
         self.exclude.iter().any(|pattern| pattern.matches_canonical(&canonical, url.origin()))
     }

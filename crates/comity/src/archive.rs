@@ -28,7 +28,7 @@ pub(crate) fn open(
         robots: robots_policy(config),
         overrides: config.overrides.clone(),
         from: config.identity.from().map(ToOwned::to_owned),
-        config_digest: Some(Digest::from_bytes(Sha256::digest(text.as_bytes()).into())),
+        config_digest: Some(digest(&text)),
         ..CrawlFacts::new(crawl_id(dir, &**clock), config.identity.clone())
     };
     let mut settings = comity_archive::ArchiveConfig::new(facts);
@@ -59,6 +59,11 @@ impl CheckpointSigner for KeySigner {
     fn sign(&self, bytes: &[u8]) -> Vec<u8> {
         self.0.sign_bytes(bytes)
     }
+}
+
+/// By what records name a configuration.
+pub(crate) fn digest(text: &str) -> Digest {
+    Digest::from_bytes(Sha256::digest(text.as_bytes()).into())
 }
 
 /// What `crawl.toml` holds.
@@ -102,7 +107,7 @@ fn crawl_id(dir: &Path, clock: &dyn Clock) -> String {
 }
 
 /// The `robots` field of the warcinfo records.
-fn robots_policy(config: &CrawlConfig) -> String {
+pub(crate) fn robots_policy(config: &CrawlConfig) -> String {
     let dialect = match config.robots.dialect {
         comity_robots::Dialect::Google => "google",
         comity_robots::Dialect::Standard => "standard",

@@ -1,5 +1,5 @@
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
@@ -8,10 +8,14 @@ use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, Scope};
 use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
 
 use crate::config::{ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring};
+use crate::control::server::serve;
+use crate::control::socket::{self, Door, NoDoor};
+use crate::control::{Control, Running};
 use crate::directory::ScopeSeeds;
-use crate::engine::{Engine, Handlers, Keys, Shared, Tally, Traps};
+use crate::engine::{Engine, Handlers, Keys, Live, Shared, Tally, Traps};
 use crate::keep::Keeper;
 use crate::open::{self, Accepted, Work};
 use crate::sites::Sites;
@@ -26,6 +30,9 @@ pub struct Crawler {
     stop: StopHandle,
     progress: watch::Receiver<Progress>,
     clock: Arc<dyn Clock>,
+    control: Control,
+    /// Where others reach it.
+    door: Option<Door>,
 }
 
 /// Builds a [`Crawler`]. Every setting has the default of the configuration file's key of the same name.
@@ -70,8 +77,15 @@ impl Crawler {
     /// # Errors
     /// When the archive or the frontier cannot be written. Sites' faults are outcomes, never errors.
     pub async fn run(self) -> Result<Summary, Error> {
-        let mut summary = self.engine.run(&self.seeds).await?;
-        summary.notes = self.notes;
+        let mut answering = JoinSet::new();
+        if let Some(door) = self.door {
+            answering.spawn(serve(door, self.control));
+        }
+        let outcome = self.engine.run(&self.seeds).await;
+        // Nobody holds the queue, and the socket is gone, when this returns.
+        answering.shutdown().await;
+        let mut summary = outcome?;
+        summary.notes.splice(0..0, self.notes);
         Ok(summary)
     }
 
@@ -79,6 +93,13 @@ impl Crawler {
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
+    }
+
+    /// Looks at the crawl and steers it, from anywhere, until it is over. A crawl in a directory, on this machine's clock,
+    /// answers to other processes too, through the socket in it ([`crate::control::socket`]).
+    #[must_use]
+    pub fn control(&self) -> Control {
+        self.control.clone()
     }
 
     /// Watches the crawl.
@@ -237,7 +258,8 @@ impl CrawlerBuilder {
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
         let keeper = Keeper::new(opened, clock.clone(), sites.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
-        let shared = Shared {
+        let control = Running::open(dir.as_deref(), config.clone(), &gate, &*clock)?;
+        let shared = Arc::new(Shared {
             frontier,
             keys: Keys::new(KeyHasher::new(key), config.keys),
             sites,
@@ -246,7 +268,7 @@ impl CrawlerBuilder {
             fetcher,
             clock: clock.clone(),
             identity: config.identity.clone(),
-            limits: config.limits.clone(),
+            live: RwLock::new(Arc::new(Live { limits: config.limits.clone() })),
             traps,
             revisit: config.revisit,
             types: Arc::new(config.types.clone()),
@@ -256,12 +278,31 @@ impl CrawlerBuilder {
             scope_seeds,
             tally: Mutex::new(Tally::of(&config.overrides)),
             handlers,
+            control,
             poke: Notify::new(),
-        };
+        });
         let (stop, stopped) = StopHandle::new();
         let (published, progress) = watch::channel(Progress::default());
-        let engine = Engine::new(Arc::new(shared), config.politeness.total, stopped, published);
-        Ok(Crawler { engine, seeds: config.seeds, notes, stop, progress, clock })
+        let (handle, door) = (Control::running(&shared), door(dir.as_deref(), work, &mut notes)?);
+        let engine = Engine::new(shared, config.politeness.total, stopped, published);
+        Ok(Crawler { engine, seeds: config.seeds, notes, stop, progress, clock, control: handle, door })
+    }
+}
+
+/// Opens the socket of the crawl in `dir`. One that cannot be made is a note: the crawl goes on, and answers to its own process
+/// alone. On a clock that is not the machine's nobody outside is answered: it does not know their time.
+///
+/// # Errors
+/// When another process answers there.
+fn door(dir: Option<&Path>, work: Work, notes: &mut Vec<String>) -> Result<Option<Door>, Error> {
+    let Some(dir) = dir.filter(|_| work == Work::OnThread) else { return Ok(None) };
+    match socket::bind(dir) {
+        Ok(door) => Ok(Some(door)),
+        Err(NoDoor::Taken(what)) => Err(Error::directory(what)),
+        Err(NoDoor::Cannot(error)) => {
+            notes.push(format!("no control socket, so `comity frontier` waits for the end of the crawl: {error}"));
+            Ok(None)
+        }
     }
 }
 

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 
 use comity_url::CrawlUrl;
 
-use crate::Error;
+use crate::{Error, archive};
 
 /// The file that marks a directory as a crawl's.
 const MARK: &str = "crawl.toml";
 /// The same while it is written.
 const NEW_MARK: &str = "crawl.toml.new";
+/// The folder of every configuration that a record may name.
+const CONFIGS: &str = "configs";
 /// Longest mark read.
 const LONGEST_MARK: u64 = 64 << 20;
 
@@ -54,18 +56,33 @@ pub(crate) fn no_resume(dir: &Path, why: &str) -> Error {
     ))
 }
 
-/// Writes the resolved configuration as `crawl.toml`: the old one stands until the new one is whole.
+/// Writes the resolved configuration as `crawl.toml`: the old one stands until the new one is whole. Each is kept under the digest
+/// by which records name it, `configs/SHA256.toml`: what a record was decided under can be read as long as the record.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write_mark(dir: &Path, text: &str) -> Result<(), Error> {
-    let (new, path) = (dir.join(NEW_MARK), dir.join(MARK));
-    let written = File::create(&new).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &path)
-    });
+    let path = dir.join(MARK);
+    let written = put(&dir.join(NEW_MARK), &path, text).and_then(|()| keep(dir, text));
     written.map_err(|e| Error::directory(format!("{} cannot be written: {e}", path.display())))
+}
+
+/// Keeps a configuration under its digest.
+fn keep(dir: &Path, text: &str) -> std::io::Result<()> {
+    let kept = dir.join(CONFIGS).join(format!("{}.toml", archive::digest(text)));
+    if kept.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(dir.join(CONFIGS))?;
+    put(&kept.with_extension("toml.new"), &kept, text)
+}
+
+/// Writes a file under another name first.
+fn put(new: &Path, path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = File::create(new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(new, path)
 }
 
 /// The targets of the seeds' redirects, one a line: they belong to the scope, and the crawl that goes on must know them.

@@ -40,6 +40,15 @@ impl Error {
         matches!(*self.kind, Kind::Directory(_) | Kind::Archive(_) | Kind::State(_) | Kind::Frontier(_))
     }
 
+    /// Another process has what is asked for.
+    #[must_use]
+    pub const fn is_held(&self) -> bool {
+        matches!(
+            *self.kind,
+            Kind::Frontier(comity_frontier::FrontierError::Store(comity_frontier::StoreError::Held(_)))
+        )
+    }
+
     /// What to do next, if there is an obvious step.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {

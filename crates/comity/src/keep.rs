@@ -14,7 +14,7 @@ use comity_archive::{
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RecordMark, RefusedLease, Visited};
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
-use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
+use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Overrides, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
@@ -161,6 +161,12 @@ impl Keeper {
             context: trip.context(),
         };
         self.append(Event::NotFetched(Box::new(event))).await.map(drop)
+    }
+
+    /// From the next record on another configuration is in force: its digest, the robots policy in words, the overrides. New
+    /// files begin with it.
+    pub(crate) async fn reconfigured(&self, facts: (Digest, String, Overrides)) -> Result<(), Error> {
+        self.blocking(|store| store.archive.reconfigure(facts)).await
     }
 
     /// Closes the archive: every file whole, synced and under its final name.

@@ -20,11 +20,13 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`control`] | what looks at a crawl and steers it, running or stopped |
 //! | [`config`] | the configuration file, its flags' types, and what they resolve to |
 //! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Change`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`] |
 
 mod archive;
 pub mod config;
+pub mod control;
 mod crawler;
 mod directory;
 mod engine;
@@ -41,6 +43,7 @@ mod stop;
 mod summary;
 
 pub use comity_extract as extract;
+pub use comity_frontier as frontier;
 pub use comity_policy as policy;
 pub use comity_url as url;
 pub use crawler::{Crawler, CrawlerBuilder};

@@ -64,6 +64,7 @@ const fn clock_words(reason: Reason) -> &'static str {
         Reason::ParkRobots => "robots.txt is unreachable",
         Reason::ParkCrawlDelay => "Crawl-delay is above max_crawl_delay",
         Reason::ParkRetryAfter => "asked to be left alone",
+        Reason::ParkOperator => "parked by the operator",
         other => other.text(),
     }
 }

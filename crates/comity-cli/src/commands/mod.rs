@@ -4,12 +4,14 @@ mod crawl;
 mod demo;
 mod explain;
 mod extract;
+mod frontier;
 mod gateway;
 mod identity;
 mod init;
 mod input;
 mod optout;
 mod records;
+mod reload;
 mod robots;
 mod sitemap;
 mod url;
@@ -30,6 +32,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Verify(args) => verify::run(&args),
         Command::Wacz(args) => wacz::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Frontier(command) => frontier::run(&command),
+        Command::Reload(args) => reload::run(&args),
         Command::Optout(command) => optout::run(&command),
         Command::Robots(command) => robots::run(&command),
         Command::Extract(args) => extract::run(&args),

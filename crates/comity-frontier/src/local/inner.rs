@@ -13,13 +13,8 @@ use crate::key::{place_of, queue_end, queue_key};
 use crate::scheduler::Sleeper;
 use crate::seen::SeenSet;
 use crate::{
-<<<<<<< HEAD
-    Candidate, Fill, Keyspace, Leased, LeasedUrl, Offer, Offered, QueuedUrl, RecordMark, Scheduler, Settled,
-    Settlement, Stats, Step, Store, StoreError, StoredUrl, WriteBatch,
-=======
-    Candidate, Fill, Keyspace, Leased, Offer, Offered, QueuedUrl, Scheduler, Settled, Settlement, Stats, Step, Store,
-    StoreError, StoredUrl, WriteBatch,
->>>>>>> 7426948 (comity-frontier: a turn reads three cache lines, and a lease takes its URL along)
+    Candidate, Fill, Keyspace, Leased, Offer, Offered, QueuedUrl, RecordMark, Scheduler, Settled, Settlement, Stats,
+    Step, Store, StoreError, StoredUrl, WriteBatch,
 };
 
 /// Everything behind the lock: what is in memory, and the store.
@@ -27,8 +22,8 @@ use crate::{
 pub(super) struct Inner<S> {
     pub(super) store: S,
     pub(super) scheduler: Scheduler,
-    seen: SeenSet,
-    roster: Roster,
+    pub(super) seen: SeenSet,
+    pub(super) roster: Roster,
     visits: Visits,
     /// What left the queue since the records of the crawl were last safe; `None` where none are written.
     left: Option<Left>,

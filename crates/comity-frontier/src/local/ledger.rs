@@ -206,17 +206,12 @@ impl<'a, S: Store> Ledger<'a, S> {
     }
 
     fn leave(&mut self, leased: &LeasedUrl<'_>, ending: Ending) -> Result<(), StoreError> {
-<<<<<<< HEAD
         let key = queue_key(leased.origin, leased.priority, leased.sequence);
         if let Some(place) = self.left {
-            self.keep_for_now(place, leased, &key, ending)?;
+            self.keep_for_now(place, &key, ending)?;
         }
         self.changes.batch.delete(Keyspace::Queue, key);
-        let lows = if leased.queued.is_some() { self.scheduler.lows(leased.origin) } else { Vec::new() };
-=======
-        self.changes.batch.delete(Keyspace::Queue, queue_key(leased.origin, leased.priority, leased.sequence));
         let lows = if leased.runs { self.scheduler.lows(leased.origin) } else { Vec::new() };
->>>>>>> 7426948 (comity-frontier: a turn reads three cache lines, and a lease takes its URL along)
         let summary = &mut self.touch(leased.origin)?.record.summary;
         summary.end(leased.priority, ending);
         lows.into_iter().for_each(|(priority, low)| summary.rise(priority, low));
@@ -224,18 +219,8 @@ impl<'a, S: Store> Ledger<'a, S> {
     }
 
     /// Keeps what leaves the queue, for the case that a power cut takes its record.
-    fn keep_for_now(
-        &mut self,
-        place: Place,
-        leased: &LeasedUrl<'_>,
-        key: &[u8],
-        ending: Ending,
-    ) -> Result<(), StoreError> {
-        let record = match leased.queued {
-            Some(queued) => Some(queued.encode()),
-            None => self.store.get(Keyspace::Queue, key)?,
-        };
-        if let Some(record) = record {
+    fn keep_for_now(&mut self, place: Place, key: &[u8], ending: Ending) -> Result<(), StoreError> {
+        if let Some(record) = self.store.get(Keyspace::Queue, key)? {
             self.changes.batch.insert(Keyspace::Left, place.key(), left::encode(ending, key, &record));
             self.changes.left.push(place);
             self.left = Some(place.after());

@@ -2,6 +2,7 @@ mod desk;
 mod inner;
 mod ledger;
 mod left;
+mod listing;
 mod mend;
 mod open;
 mod roster;
@@ -11,15 +12,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use comity_policy::{Instant, Judge, Ready, Reason};
-use comity_url::{KeyRules, Origin};
+use comity_url::{KeyRules, Origin, UrlKey};
 use tokio::sync::{Mutex, oneshot};
 
 use self::desk::Desk;
 use self::inner::Inner;
 pub(crate) use self::mend::MEND;
 use crate::{
-    BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, RecordMark, Renewal, Renewed,
-    Scheduler, SchedulerConfig, Settled, Settlement, Stats, Store, StoreError, TurnNews,
+    BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, OriginFilter, OriginStanding,
+    Page, QueuePlace, QueuedAt, RecordMark, Renewal, Renewed, Scheduler, SchedulerConfig, Settled, Settlement, Stats,
+    Store, StoreError, TurnNews,
 };
 
 /// A frontier of one process: the [`Scheduler`] over a [`Store`].
@@ -245,6 +247,33 @@ impl<S: Store + 'static> Frontier for Local<S> {
 
     fn stats<'a>(&'a self, now: Instant) -> BoxFuture<'a, Result<Stats, FrontierError>> {
         Box::pin(self.work(move |inner| inner.stats(now)))
+    }
+
+    fn origins<'a>(
+        &'a self,
+        filter: OriginFilter,
+        after: Option<Origin>,
+        n: usize,
+        now: Instant,
+    ) -> BoxFuture<'a, Result<Page<OriginStanding, Origin>, FrontierError>> {
+        Box::pin(self.work(move |inner| inner.origins(filter, after.as_ref(), n, now)))
+    }
+
+    fn urls<'a>(
+        &'a self,
+        of: Option<Origin>,
+        after: Option<QueuePlace>,
+        n: usize,
+    ) -> BoxFuture<'a, Result<Page<QueuedAt, QueuePlace>, FrontierError>> {
+        Box::pin(self.work(move |inner| inner.urls(of.as_ref(), after.as_ref(), n)))
+    }
+
+    fn seen<'a>(&'a self, after: Option<u64>) -> BoxFuture<'a, Result<Page<UrlKey, u64>, FrontierError>> {
+        Box::pin(self.work(move |inner| inner.seen(after)))
+    }
+
+    fn mark_seen<'a>(&'a self, keys: Vec<UrlKey>) -> BoxFuture<'a, Result<u64, FrontierError>> {
+        Box::pin(self.work(move |inner| inner.mark_seen(&keys)))
     }
 
     fn sync<'a>(&'a self) -> BoxFuture<'a, Result<(), FrontierError>> {

@@ -144,6 +144,12 @@ impl Scheduler {
         self.with(index, |_, _| {});
     }
 
+    /// What an origin in memory waits for, and how many of its URLs are leased.
+    pub(crate) fn describe_resident(&self, origin: &Origin, now: Instant) -> Option<(Waiting, u64)> {
+        let state = self.state(origin)?;
+        Some((self.describe(state, self.particulars(origin)?, now), state.out.into()))
+    }
+
     /// What a sleeping origin waits for.
     pub(crate) fn describe_sleeper(
         &self,

@@ -11,7 +11,7 @@ use super::{OpenFile, OptOutFiles, OptOutReading, stamp};
 pub(crate) struct LiveOptOuts {
     files: Mutex<Vec<OpenFile>>,
     /// `None` without any file: nothing is ever looked at.
-    current: Option<RwLock<Arc<OptOuts>>>,
+    current: RwLock<Option<Arc<OptOuts>>>,
     /// Microseconds of the clock before which nobody looks again.
     next_look: AtomicU64,
 }
@@ -21,29 +21,52 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 impl LiveOptOuts {
     pub(crate) fn new(files: OptOutFiles) -> Self {
-        let current = (!files.files.is_empty()).then(|| RwLock::new(Arc::new(files.optouts())));
-        Self { files: Mutex::new(files.files), current, next_look: AtomicU64::new(0) }
+        let current = (!files.files.is_empty()).then(|| Arc::new(files.optouts()));
+        Self { files: Mutex::new(files.files), current: RwLock::new(current), next_look: AtomicU64::new(0) }
+    }
+
+    /// Looks at these files too from now on.
+    pub(crate) fn add(&self, new: OptOutFiles) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let known: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
+        files.extend(new.files.into_iter().filter(|file| !known.contains(&file.path)));
+        if !files.is_empty() {
+            self.put(OptOutFiles::together(&files));
+        }
+    }
+
+    /// Whoever asks next looks, however short ago the last look is.
+    pub(crate) fn look_next_time(&self) {
+        self.next_look.store(0, Ordering::Relaxed);
+    }
+
+    fn put(&self, all: OptOuts) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(all));
+    }
+
+    fn standing(&self) -> Option<Arc<OptOuts>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What holds now; `None` where there are no files. Reads the files when they changed, which blocks for about a
     /// microsecond a line.
     pub(crate) fn current(&self, clock: &dyn Clock) -> Option<Arc<OptOuts>> {
-        let current = self.current.as_ref()?;
+        let standing = self.standing()?;
         let (now, due) = (clock.now(), self.next_look.load(Ordering::Relaxed));
         let next = now.after(LOOK_EVERY).as_micros();
         let mine = now.as_micros() >= due
             && self.next_look.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if mine && let Some(all) = self.look() {
-            *current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
-        }
-        Some(current.read().unwrap_or_else(PoisonError::into_inner).clone())
+        if mine && self.look() { self.standing() } else { Some(standing) }
     }
 
-    /// What holds by files that changed; `None` when none did.
-    fn look(&self) -> Option<OptOuts> {
+    /// Takes in what changed; true when something did.
+    fn look(&self) -> bool {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = files.iter_mut().fold(false, |changed, file| file.look() | changed);
-        changed.then(|| OptOutFiles::together(&files))
+        if changed {
+            self.put(OptOutFiles::together(&files));
+        }
+        changed
     }
 }
 

@@ -34,8 +34,13 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// `section.key`.
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
     /// True when the crawl would mean something else.
-    fn changes_meaning(&self) -> bool {
+    pub(super) fn changes_meaning(&self) -> bool {
         MEANING.contains(&self.key.as_str())
     }
 }

@@ -9,6 +9,7 @@ mod error;
 mod exceptions;
 mod file;
 mod gate;
+mod live;
 mod proxies;
 mod resolve;
 mod revisit;
@@ -25,6 +26,7 @@ pub use file::{
     GatewaySection, KeysSection, PolitenessSection, RevisitSection, RobotsSection, TrapsSection,
 };
 pub use gate::GateSettings;
+pub(crate) use live::live_changes;
 pub use proxies::ProxySection;
 pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, QueueStore, WarcSettings};
 pub use revisit::RevisitSettings;

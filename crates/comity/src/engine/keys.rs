@@ -33,7 +33,7 @@ impl Keys {
     }
 
     /// The key of `url`, by the rules that are on.
-    pub(super) fn key(&self, url: &CrawlUrl, sites: &Sites) -> UrlKey {
+    pub(crate) fn key(&self, url: &CrawlUrl, sites: &Sites) -> UrlKey {
         self.reduced(url, sites).unwrap_or_else(|| self.hasher.key(url))
     }
 

@@ -53,7 +53,7 @@ impl Shared {
 
     /// The offer for a redirect: same depth and seed, one hop more; decided anew like any URL (invariant 2).
     pub(super) fn redirect_offer(&self, trip: &Trip, errand: Errand, target: CrawlUrl) -> Result<Offer, Reason> {
-        if trip.hops >= self.limits.max_redirects {
+        if trip.hops >= self.live().limits.max_redirects {
             return Err(Reason::UrlRedirects);
         }
         if errand == Errand::Sitemap {
@@ -107,7 +107,7 @@ impl Shared {
 
     /// Depth, shape and scope: what every URL is held to.
     pub(super) fn admits_url(&self, url: &CrawlUrl, depth: u32) -> Result<(), Reason> {
-        if depth > self.limits.max_depth {
+        if depth > self.live().limits.max_depth {
             return Err(Reason::UrlDepth);
         }
         self.traps.check(url)?;

@@ -4,6 +4,7 @@ mod discovery;
 mod errand;
 mod keys;
 mod links;
+mod live;
 mod outcome;
 mod reading;
 mod revisit;
@@ -15,6 +16,7 @@ mod traps;
 mod visit;
 
 pub(crate) use keys::Keys;
+pub(crate) use live::Live;
 pub(crate) use run::Engine;
 pub(crate) use shared::{Handlers, Shared};
 pub(crate) use tally::Tally;

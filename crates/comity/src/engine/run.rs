@@ -128,7 +128,7 @@ impl Engine {
             return Ok(None);
         }
         let shared = self.shared.clone();
-        let leased = shared.frontier.lease(places, &shared.gate, shared.clock.now()).await?;
+        let leased = shared.frontier.lease(places, &*shared, shared.clock.now()).await?;
         let Leased { leases, refused, needs_robots, wake_at } = leased;
         for lease in leases {
             let work = Work::Visit(lease.id, Box::new(Trip::of(&lease)));
@@ -159,7 +159,7 @@ impl Engine {
         let free = self.total.saturating_sub(self.visits);
         let beside = self.total.saturating_mul(BESIDE).saturating_sub(self.tasks.len());
         let pages = self.shared.tally().summary.pages();
-        let left = self.shared.limits.max_pages.map_or(usize::MAX, |most| {
+        let left = self.shared.live().limits.max_pages.map_or(usize::MAX, |most| {
             usize::try_from(most.saturating_sub(pages)).unwrap_or(usize::MAX).saturating_sub(self.visits)
         });
         free.min(beside).min(left)
@@ -167,7 +167,8 @@ impl Engine {
 
     /// The limit that is reached, by its key.
     fn limit(&self) -> Option<&'static str> {
-        let limits = &self.shared.limits;
+        let live = self.shared.live();
+        let limits = &live.limits;
         let tally = self.shared.tally();
         let pages = limits.max_pages.is_some_and(|most| tally.summary.pages() >= most);
         let bytes = limits.max_bytes.is_some_and(|most| tally.summary.bytes >= most);
@@ -197,7 +198,7 @@ impl Engine {
             }
         }
         let until_wake = wake_at.map(|at| at.since(self.shared.clock.now()));
-        let until_limit = self.shared.limits.max_duration.map(|most| most.saturating_sub(self.elapsed()));
+        let until_limit = self.shared.live().limits.max_duration.map(|most| most.saturating_sub(self.elapsed()));
         // Nothing due, no wake-up (invariant 8): without an instant to wait for, only an event wakes the loop.
         let until_news = self.unpublished.then_some(PUBLISH_EVERY);
         let nap = [until_wake, until_limit.filter(|_| limit.is_none()), until_news].into_iter().flatten().min();
@@ -214,7 +215,7 @@ impl Engine {
     }
 
     fn is_due_soon(&self, wake_at: Option<Instant>) -> bool {
-        wake_at.is_some_and(|at| at.since(self.shared.clock.now()) <= self.shared.limits.linger)
+        wake_at.is_some_and(|at| at.since(self.shared.clock.now()) <= self.shared.live().limits.linger)
     }
 
     /// Takes in a finished task; a panicked one gives its URL back and ends nothing else.
@@ -251,7 +252,7 @@ impl Engine {
             overlap: comity_policy::Overlap::AfterHead,
         };
         let pace = comity_policy::OriginPace::default();
-        let settlement = if attempt > self.shared.limits.retries {
+        let settlement = if attempt > self.shared.live().limits.retries {
             let reason = Reason::FetchCancelled;
             self.shared.tally().failed(reason);
             match trip.as_ref().and_then(|trip| self.shared.next_try(trip, reason)) {

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use comity_extract::PageOptions;
 use comity_fetch::{Fetcher, MediaTypes};
@@ -9,8 +9,9 @@ use comity_policy::{Clock, Identity};
 use comity_url::{CrawlUrl, Scope};
 use tokio::sync::Notify;
 
-use super::{Keys, Traps};
-use crate::config::{CrawlLimits, RevisitSettings};
+use super::{Keys, Live, Traps};
+use crate::config::RevisitSettings;
+use crate::control::Running;
 use crate::directory::ScopeSeeds;
 use crate::keep::Keeper;
 use crate::sites::Sites;
@@ -25,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) keeper: Keeper,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) identity: Identity,
-    pub(crate) limits: CrawlLimits,
+    pub(crate) live: RwLock<Arc<Live>>,
     pub(crate) traps: Traps,
     /// What is visited anew, and when.
     pub(crate) revisit: RevisitSettings,
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) scope_seeds: Option<Mutex<ScopeSeeds>>,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) handlers: Handlers,
+    /// What whoever steers the crawl has set.
+    pub(crate) control: Running,
     /// Wakes the loop when something became leasable outside its own doing.
     pub(crate) poke: Notify,
 }

@@ -16,10 +16,19 @@ impl Tally {
         Self { summary: Summary { overrides, ..Summary::default() } }
     }
 
+    /// Others are in force now; those that were stay, with what they lifted.
+    pub(crate) fn add_overrides(&mut self, overrides: &Overrides) {
+        for by in overrides.all() {
+            if self.summary.overrides.iter().all(|found| found.by != *by) {
+                self.summary.overrides.push(OverrideUse::new(by.clone()));
+            }
+        }
+    }
+
     /// A URL was let through: what an override lifted for it.
     pub(crate) fn let_through(&mut self, decision: &Decision) {
         let Some(hit) = &decision.overridden else { return };
-        if let Some(found) = self.summary.overrides.iter_mut().find(|found| found.by.id() == hit.by.id()) {
+        if let Some(found) = self.summary.overrides.iter_mut().find(|found| found.by == hit.by) {
             found.urls += 1;
             for lifted in &hit.lifted {
                 *found.lifted.entry(lifted.reason).or_default() += 1;

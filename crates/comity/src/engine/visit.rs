@@ -7,17 +7,17 @@ use comity_frontier::{
     Ending, Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Revisit, Settled as Applied, Settlement,
 };
 use comity_gate::Admission;
-use comity_policy::{Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
+use comity_policy::{Allowance, Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
-use super::Shared;
 use super::errand::Errand;
 use super::links::Watched;
 use super::outcome::{Next, next};
 use super::reading::{Found, Reader, Reading};
 use super::revisit::{self, News, Seen};
 use super::sink::PageSink;
+use super::{Live, Shared};
 use crate::keep::Trip;
 use crate::{Error, Page, UrlEnding, UrlOutcome};
 
@@ -34,13 +34,33 @@ impl Shared {
         let (id, deadline, pace) = (lease.id, lease.deadline, lease.pace);
         let trip = Trip::of(&lease);
         let decision = lease.allowance.decision().clone();
-        let (settlement, ending) = match self.gate.admit(lease.allowance, pace).await {
-            Admission::Wait(turn) => (self.snooze(id, &trip, turn), None),
-            Admission::Refuse(refused) => self.unconnectable(id, &trip, decision, refused).await?,
-            Admission::OptedOut(refusal) => self.refused(id, &trip, &refusal).await?,
-            Admission::Permit(permit) => self.exchange(id, &trip, decision, permit.until(deadline)).await?,
+        let live = self.live();
+        let (settlement, ending) = match self.admitted(&trip, &live, lease.allowance, pace).await {
+            Err(refusal) | Ok(Admission::OptedOut(refusal)) => self.refused(id, &trip, &refusal).await?,
+            Ok(Admission::Wait(turn)) => (self.snooze(id, &trip, turn), None),
+            Ok(Admission::Refuse(refused)) => self.unconnectable(id, &trip, decision, refused).await?,
+            Ok(Admission::Permit(permit)) => self.exchange(id, &trip, decision, permit.until(deadline)).await?,
         };
         self.settle(settlement, ending.map(|ending| trip.outcome(ending))).await
+    }
+
+    /// Asks the gate, unless the URL does not belong to the crawl any more; that is looked at again when the turn has come, and a
+    /// permit that is dropped unsent charges nothing.
+    async fn admitted(
+        &self,
+        trip: &Trip,
+        live: &Live,
+        allowance: Allowance,
+        pace: OriginPace,
+    ) -> Result<Admission, Refusal> {
+        let check = || self.left_out(trip, live).map_or(Ok(()), |reason| Err(self.before_robots(reason)));
+        check()?;
+        let admission = self.gate.admit(allowance, pace).await;
+        check().map(|()| admission)
+    }
+
+    fn before_robots(&self, reason: Reason) -> Refusal {
+        Refusal::before_robots(reason, self.clock.wall())
     }
 
     /// A URL that its judge refused: recorded, then out of the queue.
@@ -90,7 +110,7 @@ impl Shared {
             None => self.paced(trip),
         };
         self.tally().waited(&paced.1, self.clock.now());
-        let retries = self.limits.retries.saturating_sub(trip.attempt - 1);
+        let retries = self.live().limits.retries.saturating_sub(trip.attempt - 1);
         let mut next = next(&capture, outcome, sent, retries);
         if let Next::NotSent(reason) = next {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
@@ -215,7 +235,7 @@ impl Shared {
         refused: Refused,
     ) -> Result<Settled, Error> {
         let paced = self.paced(trip);
-        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= self.limits.retries {
+        if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= self.live().limits.retries {
             self.tally().summary.retries += 1;
             let not_before = self.clock.now().after(self.gate.politeness().delay * trip.attempt * 4);
             return Ok((Settlement::Retry { lease: id, pace: paced.0, turn: paced.1, not_before }, None));

@@ -3,6 +3,7 @@
 //! One scenario a test; the auditor of the web, which knows what every origin had announced, is the judge.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod control;
 mod ends;
 mod exceptions;
 mod hops;
@@ -11,6 +12,7 @@ mod keys;
 mod pacing;
 mod pauses;
 mod proxies;
+mod reload;
 mod reports;
 mod revisits;
 mod robots;

@@ -1,0 +1,103 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FrontierCommand {
+    /// How much is queued, done and refused, and who waits longest for what.
+    Stats(FrontierStats),
+    /// Origins with what they wait for; with --origin the URLs of one, in their order.
+    List(FrontierList),
+    /// Send nothing more to an origin, not even for robots.txt; its URLs stay queued. Returns when nothing is open to it.
+    Park(FrontierPark),
+    /// End a park: the origin is asked again in its turn.
+    Release(FrontierRelease),
+    /// Add seeds; their origins belong to the crawl from now on.
+    Seed(FrontierSeed),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FrontierStats {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// One JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FrontierList {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// The URLs queued for this origin, instead of origins.
+    #[arg(long, value_name = "ORIGIN", conflicts_with_all = ["stuck", "all", "parked"])]
+    pub(crate) origin: Option<String>,
+    #[command(flatten)]
+    pub(crate) which: FrontierWhich,
+    /// Rows at most; 0 for every one.
+    #[arg(long, default_value_t = 100)]
+    pub(crate) limit: usize,
+    /// A JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which origins are listed.
+#[derive(Debug, Args)]
+pub(crate) struct FrontierWhich {
+    /// Only origins that time alone does not make due: parked, or held until told.
+    #[arg(long, conflicts_with_all = ["all", "parked"])]
+    pub(crate) stuck: bool,
+    /// Also origins with nothing queued.
+    #[arg(long, conflicts_with = "parked")]
+    pub(crate) all: bool,
+    /// Only what `comity frontier park` parked, with its reason.
+    #[arg(long)]
+    pub(crate) parked: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FrontierPark {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// The origin: https://a.test
+    pub(crate) origin: String,
+    /// Why: it stands in every list.
+    #[arg(long)]
+    pub(crate) why: String,
+    /// For so long: 2h, 30m. Without it and --until: until it is released.
+    #[arg(long = "for", value_name = "SPAN")]
+    pub(crate) span: Option<comity::config::Span>,
+    /// Until this moment: 2026-11-30T09:00:00Z.
+    #[arg(long, value_name = "MOMENT", conflicts_with = "span")]
+    pub(crate) until: Option<String>,
+    /// One JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FrontierRelease {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// The origin: https://a.test
+    pub(crate) origin: String,
+    /// One JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FrontierSeed {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// Absolute http(s) URLs.
+    #[arg(required_unless_present = "seeds")]
+    pub(crate) urls: Vec<String>,
+    /// Seeds from a file, one a line, or - for standard input.
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) seeds: Option<PathBuf>,
+    /// A JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,100 @@
+use comity::control::{Answer, Filter, Op, PlaceText};
+use serde_json::Value;
+
+use super::Crawl;
+use crate::args::{FrontierList, FrontierStats};
+use crate::commands::print;
+use crate::exit::{Exit, Failure};
+
+/// Rows asked for at once.
+const PAGE: usize = 1000;
+
+/// `comity frontier stats`.
+pub(super) fn stats(args: &FrontierStats) -> Result<Exit, Failure> {
+    let Answer { about, .. } = Crawl::reach(&args.dir)?.ask(Op::Stats)?;
+    if args.json {
+        print(&about.to_string())?;
+        return Ok(Exit::Done);
+    }
+    let n = |key: &str| about[key].as_u64().unwrap_or_default();
+    let state = if about["running"] == true { "running" } else { "stopped" };
+    let mut lines = vec![
+        format!("crawl      {state}, {} origins, {} requests open", n("origins"), n("in_flight")),
+        format!("queued     {} URLs, {} more under way", n("queued"), n("leased")),
+        format!("settled    {} done, {} refused, {} failed", n("done"), n("refused"), n("failed")),
+        format!("parked     {} origins by the operator; {} origins wait until told", n("parked"), n("stuck")),
+    ];
+    if n("damaged") > 0 {
+        lines.push(format!("damaged    {} records of the queue cannot be read", n("damaged")));
+    }
+    for waiting in about["waiting"].as_array().into_iter().flatten() {
+        let text = |key: &str| waiting[key].as_str().unwrap_or_default();
+        lines.push(format!("waits      {} ({} URLs): {}", text("origin"), waiting["queued"], text("says")));
+    }
+    print(&lines.join("\n"))?;
+    Ok(Exit::Done)
+}
+
+/// `comity frontier list`.
+pub(super) fn list(args: &FrontierList) -> Result<Exit, Failure> {
+    let mut crawl = Crawl::reach(&args.dir)?;
+    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
+    let (mut shown, mut next) = (0, Value::Null);
+    loop {
+        let n = Some(PAGE.min(limit - shown));
+        let answer = crawl.ask(request(args, next, n)?)?;
+        for row in answer.rows {
+            print(&if args.json { row.to_string() } else { line(args, &row) })?;
+            shown += 1;
+        }
+        next = answer.about["next"].clone();
+        if next.is_null() {
+            return Ok(Exit::Done);
+        }
+        if shown >= limit {
+            eprintln!("note: there is more; --limit 0 shows everything");
+            return Ok(Exit::Done);
+        }
+    }
+}
+
+/// The request for the page behind `after`.
+fn request(args: &FrontierList, after: Value, n: Option<usize>) -> Result<Op, Failure> {
+    let wrong = |e: serde_json::Error| Failure::unavailable(format!("the cursor of a list cannot be read: {e}"));
+    if args.which.parked {
+        return Ok(Op::Parks);
+    }
+    if args.origin.is_some() {
+        let after: Option<PlaceText> = serde_json::from_value(after).map_err(wrong)?;
+        return Ok(Op::Urls { origin: args.origin.clone(), after, n });
+    }
+    let filter = match (args.which.stuck, args.which.all) {
+        (true, _) => Filter::Stuck,
+        (_, true) => Filter::All,
+        _ => Filter::Queued,
+    };
+    Ok(Op::List { filter, after: serde_json::from_value(after).map_err(wrong)?, n })
+}
+
+fn line(args: &FrontierList, row: &Value) -> String {
+    let text = |key: &str| row[key].as_str().unwrap_or_default();
+    if args.which.parked {
+        let until = row["until"].as_str().map_or_else(|| "until released".to_owned(), |until| format!("until {until}"));
+        return format!("{}  {until}, since {}: {}", text("origin"), text("at"), text("why"));
+    }
+    if args.origin.is_some() {
+        let via = row["via"].as_str().map(|via| format!(", on {via}")).unwrap_or_default();
+        let kind = if row["seed"] == true { ", seed" } else { "" };
+        return match row["url"].as_str() {
+            Some(url) => {
+                let (depth, attempts) = (&row["depth"], &row["attempts"]);
+                format!("{url}  priority {}, depth {depth}, {attempts} attempts{kind}{via}", row["priority"])
+            }
+            None => format!("(a record that cannot be read, number {})", row["sequence"]),
+        };
+    }
+    let wait = row["wait_ms"].as_u64().filter(|_| text("state") == "waits");
+    let wait = wait.map(|wait| format!(" {:.1} s", wait as f64 / 1000.0)).unwrap_or_default();
+    let why = if matches!(text("reason"), "ok" | "robots") { String::new() } else { format!(" ({})", text("reason")) };
+    format!("{}  {} queued, {}{wait}{why}", text("origin"), row["queued"], text("state"))
+}

@@ -1,0 +1,81 @@
+//! `comity frontier`: what a crawl holds, and what it is to do with it.
+
+mod look;
+mod reach;
+
+use comity::control::Op;
+use comity::policy::Clock as _;
+
+use self::look::{list, stats};
+pub(crate) use self::reach::Crawl;
+use super::print;
+use crate::args::{FrontierCommand, FrontierPark, FrontierRelease, FrontierSeed};
+use crate::exit::{Exit, Failure};
+use crate::settings::read_seeds;
+
+/// Seeds handed over at once.
+const SEEDS_AT_ONCE: usize = 1000;
+
+/// `comity frontier stats|list|park|release|seed`.
+pub(crate) fn run(command: &FrontierCommand) -> Result<Exit, Failure> {
+    match command {
+        FrontierCommand::Stats(args) => stats(args),
+        FrontierCommand::List(args) => list(args),
+        FrontierCommand::Park(args) => park(args),
+        FrontierCommand::Release(args) => release(args),
+        FrontierCommand::Seed(args) => seed(args),
+    }
+}
+
+fn park(args: &FrontierPark) -> Result<Exit, Failure> {
+    let mut crawl = Crawl::reach(&args.dir)?;
+    let after = |span: comity::config::Span| comity_fetch::SystemClock::new().wall().after(span.0).to_string();
+    let until = args.span.map(after).or_else(|| args.until.clone());
+    let park = Op::Park { origin: args.origin.clone(), until: until.clone(), why: args.why.clone() };
+    let answer = crawl.ask(park)?;
+    if args.json {
+        print(&answer.about.to_string())?;
+        return Ok(Exit::Done);
+    }
+    let until = until.map_or_else(|| "until it is released".to_owned(), |until| format!("until {until}"));
+    let when = if crawl.is_running() { "from now on" } else { "when the crawl goes on" };
+    print(&format!("{} is parked {until}: nothing is sent to it {when}", args.origin))?;
+    match answer.about["open"].as_u64() {
+        Some(0) | None => {}
+        Some(open) => eprintln!("note: {open} requests to it are still open"),
+    }
+    Ok(Exit::Done)
+}
+
+fn release(args: &FrontierRelease) -> Result<Exit, Failure> {
+    let answer = Crawl::reach(&args.dir)?.ask(Op::Release { origin: args.origin.clone() })?;
+    let was_parked = answer.about["was_parked"] == true;
+    if args.json {
+        print(&answer.about.to_string())?;
+    } else if was_parked {
+        print(&format!("{} is released: it is asked in its turn, by its own clocks", args.origin))?;
+    } else {
+        eprintln!("{} was not parked: nothing to release", args.origin);
+    }
+    Ok(if was_parked { Exit::Done } else { Exit::Findings })
+}
+
+fn seed(args: &FrontierSeed) -> Result<Exit, Failure> {
+    let mut urls = args.urls.clone();
+    if let Some(list) = &args.seeds {
+        urls.extend(read_seeds(list)?);
+    }
+    let mut crawl = Crawl::reach(&args.dir)?;
+    let mut exit = Exit::Done;
+    for urls in urls.chunks(SEEDS_AT_ONCE) {
+        for row in crawl.ask(Op::Seed { urls: urls.to_vec() })?.rows {
+            let said = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+            if said("outcome") == "refused" {
+                exit = Exit::Findings;
+            }
+            let line = format!("{:8} {} {}", said("outcome"), said("url"), said("reason"));
+            print(if args.json { row.to_string() } else { line.trim_end().to_owned() }.as_str())?;
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,55 @@
+//! Which changes a running crawl takes in.
+
+use super::diff::{Change, changes};
+use super::{ConfigError, CrawlConfig};
+
+/// Keys that take effect while a crawl runs. Our choice: what slows down, leaves out or ends; and written exceptions, which
+/// have a justification of their own. Everything else is of a whole run.
+const LIVE: [&str; 17] = [
+    "politeness.delay",
+    "politeness.max_crawl_delay",
+    "politeness.per_address",
+    "politeness.address_gap",
+    "politeness.shared_addresses",
+    "politeness.adaptive",
+    "politeness.max_rate",
+    "politeness.max_rate_domain",
+    "crawl.include",
+    "crawl.exclude",
+    "crawl.max_pages",
+    "crawl.max_depth",
+    "crawl.max_duration",
+    "crawl.max_bytes",
+    "crawl.linger",
+    "optout.files",
+    "override",
+];
+
+/// The changes from one configuration to the other, in words, for a crawl that runs under the first.
+///
+/// # Errors
+/// When one cannot take effect while it runs: all of them are named, and what to do.
+pub(crate) fn live_changes(before: &CrawlConfig, after: &CrawlConfig) -> Result<Vec<String>, ConfigError> {
+    let changes = changes(&before.resolved(), &after.resolved());
+    let refused = |refuse: &dyn Fn(&&Change) -> bool| -> Option<String> {
+        let told: Vec<String> = changes.iter().filter(refuse).map(ToString::to_string).collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    };
+    let is_live = |change: &Change| LIVE.contains(&change.key());
+    if let Some(told) = refused(&|change| !is_live(change) && change.changes_meaning()) {
+        return Err(ConfigError::new(format!("the crawl would mean something else: {told}; nothing was changed"))
+            .hint("stop it, and go on with --accept-config, or crawl into another directory"));
+    }
+    if let Some(told) = refused(&|change| !is_live(change)) {
+        return Err(ConfigError::new(format!("this holds for a whole run: {told}; nothing was changed"))
+            .hint("leave it as it is, or stop the crawl and go on with the new configuration (comity crawl --dir)"));
+    }
+    let files = |config: &CrawlConfig| config.file.optout.files.clone().unwrap_or_default();
+    let now = files(after);
+    if let Some(gone) = files(before).into_iter().find(|file| !now.contains(file)) {
+        return Err(ConfigError::new(format!("{} is not named any more; nothing was changed", gone.display()))
+            .at("[optout] files")
+            .hint("an opt-out ends by a `remove` line only (comity optout remove); leave the file in"));
+    }
+    Ok(changes.iter().map(ToString::to_string).collect())
+}

@@ -1,0 +1,130 @@
+//! A new configuration for a crawl that runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use comity_gate::{GateChange, OptOutFiles};
+use comity_url::CrawlUrl;
+use serde_json::json;
+
+use super::{Answer, Control, ControlError};
+use crate::config::{ConfigFile, CrawlConfig, expiring, live_changes};
+use crate::control::subject::Held;
+use crate::engine::{Live, Shared};
+use crate::{archive, directory};
+
+/// What is to be done with a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reload {
+    /// Only say what would change.
+    Show,
+    /// Put it in force.
+    Apply,
+}
+
+/// What was permitted under the old settings has ended by then, or takes unusually long.
+const PATIENCE: Duration = Duration::from_secs(35);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+impl Control {
+    /// Puts another configuration in force, for queued URLs and leases that are not sent too: delays, gaps and rates, `include`
+    /// and `exclude`, opt-out files, overrides, limits. All or nothing.
+    ///
+    /// The answer names the changes, and comes when the exchanges that began under the old settings are over, 35 s at most:
+    /// `open` tells how many are not. Seeds that the crawl has stay; records that follow name the new configuration's digest.
+    ///
+    /// # Errors
+    /// When the crawl is stopped, a setting cannot be used, or one would change that holds for a whole run or changes what the
+    /// crawl means: then nothing was changed.
+    pub async fn reload(&self, file: ConfigFile, reload: Reload) -> Result<Answer, ControlError> {
+        let Held::Running(shared) = self.subject.hold()? else {
+            return Err(ControlError::engine("the crawl is stopped: there is nothing to change while it runs")
+                .hint("it takes its configuration at the start: comity crawl --dir DIR --config FILE"));
+        };
+        // One at a time: the next one sees what this one left.
+        let mut config = shared.control.config.lock().await;
+        let mut next = resolved(file, &config)?;
+        let changes = live_changes(&config, &next).map_err(crate::Error::from)?;
+        let notes = expiring(&next.overrides, shared.clock.wall()).map_err(crate::Error::from)?;
+        if reload == Reload::Show || changes.is_empty() {
+            return Ok(answer(&changes, &notes, 0, None));
+        }
+        let digest = record(&shared, &next).await?;
+        let optouts = std::mem::take(&mut next.optouts);
+        let before = apply(&shared, &next, optouts);
+        tracing::info!(?changes, digest, "configuration reloaded");
+        let said = changes.iter().map(|change| format!("reloaded at {}: {change}", shared.clock.wall()));
+        shared.tally().summary.notes.extend(said);
+        *config = next;
+        shared.poke.notify_one();
+        let open = over(&shared, &before).await;
+        Ok(answer(&changes, &notes, open, Some(digest)))
+    }
+}
+
+impl Control {
+    /// [`Control::reload`] of a configuration as text.
+    pub(super) async fn reload_text(&self, text: &str, show: bool) -> Result<Answer, ControlError> {
+        let file = toml::from_str(text)
+            .map_err(|e| ControlError::usage(format!("the configuration cannot be read: {}", e.message())))?;
+        self.reload(file, if show { Reload::Show } else { Reload::Apply }).await
+    }
+}
+
+/// The new configuration with the seeds that the crawl has.
+fn resolved(mut file: ConfigFile, config: &CrawlConfig) -> Result<CrawlConfig, ControlError> {
+    let known = |text: &String| CrawlUrl::parse(text).is_ok_and(|url| config.seeds.contains(&url));
+    if let Some(new) = file.crawl.seeds.iter().flatten().find(|text| !known(text)) {
+        return Err(ControlError::usage(format!("{new:?} is a new seed; nothing was changed"))
+            .hint("add it with `comity frontier seed`"));
+    }
+    file.crawl.seeds = Some(config.seeds.iter().map(ToString::to_string).collect());
+    Ok(CrawlConfig::resolve(file).map_err(crate::Error::from)?)
+}
+
+/// Writes down what comes into force, before it does: the directory's configuration, and the digest of the records that follow.
+async fn record(shared: &Arc<Shared>, next: &CrawlConfig) -> Result<String, ControlError> {
+    let text = archive::resolved_text(next)?;
+    let facts = (archive::digest(&text), archive::robots_policy(next), next.overrides.clone());
+    let digest = facts.0.to_string();
+    if let Some(dir) = &shared.control.dir {
+        directory::write_mark(dir, &text)?;
+    }
+    shared.keeper.reconfigured(facts).await?;
+    Ok(digest)
+}
+
+/// Puts it in force, what leaves out first; gives the settings that visits under way began with.
+fn apply(shared: &Shared, next: &CrawlConfig, optouts: OptOutFiles) -> Arc<Live> {
+    shared.scope().set_patterns(&next.scope);
+    shared.gate.change(GateChange {
+        politeness: next.politeness.clone(),
+        overrides: next.overrides.clone(),
+        optouts,
+        max_rate: next.max_rate,
+        max_rate_domain: next.max_rate_domain,
+    });
+    shared.gate.look_at_optouts();
+    shared.tally().add_overrides(&next.overrides);
+    shared.set_live(Live { limits: next.limits.clone() })
+}
+
+/// Waits until nobody works by the old settings any more; tells how many do when that takes too long.
+async fn over(shared: &Shared, before: &Arc<Live>) -> usize {
+    let until = shared.clock.now().after(PATIENCE);
+    let optouts = shared.gate.optouts();
+    loop {
+        // A visit holds its settings; a robots.txt on its way to who is opted out is counted by the gate.
+        let left = shared.gate.open_to(|origin| optouts.covering(origin).is_some());
+        let open = (Arc::strong_count(before) - 1).max(left as usize);
+        if open == 0 || shared.clock.now() >= until {
+            return open;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+fn answer(changes: &[String], notes: &[String], open: usize, digest: Option<String>) -> Answer {
+    let rows = changes.iter().map(|change| json!({"change": change})).collect();
+    Answer { rows, about: json!({"next": null, "notes": notes, "open": open, "digest": digest}) }
+}

@@ -1,0 +1,44 @@
+//! Seeds for a crawl that has begun.
+
+use comity_frontier::{Offer, Offered};
+use comity_url::CrawlUrl;
+use serde_json::json;
+
+use super::{Answer, Control, ControlError};
+
+/// Seeds taken at once.
+const MOST: usize = 1000;
+
+impl Control {
+    /// `seed`: adds seeds. A row for each: `new`, `seen` or `refused` with its reason. Nothing is added when one is no URL.
+    pub(super) async fn seed(&self, texts: &[String]) -> Result<Answer, ControlError> {
+        let held = self.subject.hold()?;
+        if texts.is_empty() || texts.len() > MOST {
+            return Err(ControlError::usage(format!("{} seeds: give 1 to {MOST} at once", texts.len())));
+        }
+        let urls = texts.iter().map(|text| seed(text)).collect::<Result<Vec<_>, _>>()?;
+        let mut offers = Vec::new();
+        for url in &urls {
+            held.widen(url)?;
+            offers.push(Offer::seed(url.clone(), held.key(url)));
+        }
+        let offered = held.frontier().offer(offers).await?;
+        held.poke();
+        let rows = urls.iter().zip(offered).map(|(url, offered)| {
+            let (outcome, reason) = match offered {
+                Offered::New => ("new", None),
+                Offered::Seen => ("seen", None),
+                Offered::Refused(reason) => ("refused", Some(reason.code())),
+            };
+            tracing::info!(%url, outcome, "seed of the operator's");
+            json!({"url": url.to_string(), "outcome": outcome, "reason": reason})
+        });
+        Ok(Answer { rows: rows.collect(), about: json!({"next": null}) })
+    }
+}
+
+fn seed(text: &str) -> Result<CrawlUrl, ControlError> {
+    CrawlUrl::parse(text).map_err(|error| {
+        ControlError::usage(format!("{text:?}: {error}")).hint("seeds are absolute http or https URLs; none was added")
+    })
+}

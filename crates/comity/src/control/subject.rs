@@ -1,0 +1,162 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use comity_fetch::SystemClock;
+use comity_frontier::{Frontier, OtherRules};
+use comity_gate::Gate;
+use comity_policy::Clock;
+use comity_url::{CrawlUrl, KeyHasher, UrlKey};
+
+use super::{ControlError, ParkFile};
+use crate::config::{ConfigFile, CrawlConfig, QueueStore};
+use crate::directory::{self, ScopeSeeds};
+use crate::engine::{Keys, Shared};
+use crate::open::{self, Accepted, Work};
+use crate::sites::Sites;
+use crate::{Error, archive};
+
+/// Whom something is asked of.
+#[derive(Clone, Debug)]
+pub(super) enum Subject {
+    /// A crawl in this process, unless it is over.
+    Running(Weak<Shared>),
+    /// A crawl that nobody runs, held by this process.
+    Stopped(Arc<Stopped>),
+}
+
+/// A crawl that is there: held while one thing is done with it.
+#[derive(Clone, Debug)]
+pub(super) enum Held {
+    Running(Arc<Shared>),
+    Stopped(Arc<Stopped>),
+}
+
+/// What a running crawl keeps for whoever steers it.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(super) dir: Option<PathBuf>,
+    /// What is in force.
+    pub(super) config: tokio::sync::Mutex<CrawlConfig>,
+    parks: Mutex<ParkFile>,
+}
+
+/// The queue of a crawl that nobody runs.
+#[derive(Debug)]
+pub(super) struct Stopped {
+    dir: PathBuf,
+    frontier: Arc<dyn Frontier>,
+    clock: Arc<dyn Clock>,
+    keys: Keys,
+    sites: Sites,
+    parks: Mutex<ParkFile>,
+}
+
+impl Running {
+    /// Opens what is kept in `dir`, and puts the parks that are in force to the gate.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn open(dir: Option<&Path>, config: CrawlConfig, gate: &Gate, clock: &dyn Clock) -> Result<Self, Error> {
+        let parks = dir.map(|dir| ParkFile::open(dir, clock.wall())).transpose()?.unwrap_or_default();
+        parks.all().cloned().for_each(|park| gate.park(park));
+        Ok(Self { dir: dir.map(Path::to_owned), config: tokio::sync::Mutex::new(config), parks: Mutex::new(parks) })
+    }
+}
+
+impl Subject {
+    pub(super) fn hold(&self) -> Result<Held, ControlError> {
+        match self {
+            Self::Running(shared) => shared
+                .upgrade()
+                .map(Held::Running)
+                .ok_or_else(|| ControlError::engine("the crawl is over").hint("ask again: what is stopped is opened")),
+            Self::Stopped(stopped) => Ok(Held::Stopped(stopped.clone())),
+        }
+    }
+}
+
+impl Held {
+    pub(super) fn frontier(&self) -> &dyn Frontier {
+        match self {
+            Self::Running(shared) => &*shared.frontier,
+            Self::Stopped(stopped) => &*stopped.frontier,
+        }
+    }
+
+    pub(super) fn clock(&self) -> &dyn Clock {
+        match self {
+            Self::Running(shared) => &*shared.clock,
+            Self::Stopped(stopped) => &*stopped.clock,
+        }
+    }
+
+    pub(super) fn parks(&self) -> MutexGuard<'_, ParkFile> {
+        let parks = match self {
+            Self::Running(shared) => &shared.control.parks,
+            Self::Stopped(stopped) => &stopped.parks,
+        };
+        parks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The gate of a crawl that runs.
+    pub(super) fn gate(&self) -> Option<&Gate> {
+        match self {
+            Self::Running(shared) => Some(&shared.gate),
+            Self::Stopped(_) => None,
+        }
+    }
+
+    /// The fingerprint of a URL in this crawl.
+    pub(super) fn key(&self, url: &CrawlUrl) -> UrlKey {
+        match self {
+            Self::Running(shared) => shared.keys.key(url, &shared.sites),
+            Self::Stopped(stopped) => stopped.keys.key(url, &stopped.sites),
+        }
+    }
+
+    /// Opens the scope around a URL, in this run and in those that go on with it.
+    pub(super) fn widen(&self, url: &CrawlUrl) -> Result<(), Error> {
+        match self {
+            Self::Running(shared) => shared.widen_scope(url),
+            Self::Stopped(stopped) => ScopeSeeds::open(&stopped.dir)?.0.add(url),
+        }
+    }
+
+    /// Something may be leasable that was not: tells whoever leases.
+    pub(super) fn poke(&self) {
+        if let Self::Running(shared) = self {
+            shared.poke.notify_one();
+        }
+    }
+}
+
+impl Stopped {
+    pub(super) fn open(dir: &Path) -> Result<Self, Error> {
+        let shown = dir.display();
+        if !dir.join("state").join("frontier").is_dir() {
+            return Err(Error::directory(format!(
+                "{shown} holds no crawl whose queue is on disk; give the folder of a crawl (--dir D of comity crawl)"
+            )));
+        }
+        let text = fs::read_to_string(dir.join("crawl.toml"))
+            .map_err(|e| Error::directory(format!("{shown}/crawl.toml cannot be read: {e}")))?;
+        let file: ConfigFile = toml::from_str(&text)
+            .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
+        let config = CrawlConfig { store: QueueStore::Disk, ..CrawlConfig::resolve(file)? };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let fresh = archive::fresh_key()?;
+        let accepted = Accepted { rules: OtherRules::Refuse, loss: false };
+        let (queue, key) = open::queue(Some(dir), &config, &clock, (fresh, accepted), Work::OnThread)?;
+        // What a power cut may have taken stays kept until a crawl holds the queue to its records.
+        let (frontier, _) = queue.beside(None)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            frontier,
+            keys: Keys::new(KeyHasher::new(key), config.keys),
+            sites: Sites::new(config.sitemaps, config.keys.clean_param),
+            parks: Mutex::new(ParkFile::open(dir, clock.wall())?),
+            clock,
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! What may change while a crawl runs.
+
+use std::sync::{Arc, PoisonError};
+
+use comity_policy::{Judge, Judgement, Reason, Refusal};
+use comity_url::CrawlUrl;
+
+use super::Shared;
+use super::errand::Errand;
+use crate::config::CrawlLimits;
+use crate::keep::Trip;
+
+/// The settings of one time. A visit holds those that it began under until it is over: so it is known when nobody works by the
+/// old ones any more.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) limits: CrawlLimits,
+}
+
+impl Shared {
+    /// The settings of now.
+    pub(crate) fn live(&self) -> Arc<Live> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces them; gives the old ones, which are let go of as the visits that began under them end.
+    pub(crate) fn set_live(&self, live: Live) -> Arc<Live> {
+        let mut current = self.live.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *current, Arc::new(live))
+    }
+
+    /// Why a queued URL does not belong to the crawl any more: the operator's patterns or the depth changed while it waited, or
+    /// it was brought here from elsewhere.
+    pub(super) fn left_out(&self, trip: &Trip, live: &Live) -> Option<Reason> {
+        let scope = self.scope();
+        if scope.excludes(&trip.url) {
+            return Some(Reason::UrlScope);
+        }
+        if trip.seed || self.errand(trip) == Errand::Sitemap {
+            return None;
+        }
+        if trip.depth > live.limits.max_depth {
+            return Some(Reason::UrlDepth);
+        }
+        scope.admits(&trip.url).err().map(|_| Reason::UrlScope)
+    }
+}
+
+/// The crawl's own word before the gate's: what is excluded costs no robots.txt either.
+impl Judge for Shared {
+    fn judge(&self, url: &CrawlUrl) -> Judgement {
+        if self.scope().excludes(url) {
+            return Judgement::Refuse(Refusal::before_robots(Reason::UrlScope, self.clock.wall()));
+        }
+        self.gate.judge(url)
+    }
+}

@@ -1,0 +1,284 @@
+//! A configuration that changes while a crawl runs: what is queued is held to it too.
+
+use std::path::Path;
+use std::time::Duration;
+
+use comity::config::{ByteSize, ConfigFile, Moment, OverrideSection, Span};
+use comity::control::{ControlFault, Reload};
+use comity::policy::{OptOutAction, OptOutLine, Reason, WallTime};
+use comity::{CrawlerBuilder, End};
+use comity_gate::append_optout;
+use comity_testweb::{Answer, Auditor, MemoryNet, Observer, Site, Target};
+use tempfile::TempDir;
+
+use crate::control::{Steered, fetched};
+use crate::support::{START, arrivals, assert_clean, crawler, requests, web};
+
+/// Pages `/keep/n` and `/drop/n` in turn, each reached from the first.
+fn both(name: &str, n: usize) -> Site {
+    let paths = move || (0..n).flat_map(|i| [format!("/keep/{i}"), format!("/drop/{i}")]);
+    let first = Site::new().name(name).page("/", Answer::page(paths().map(Target::here)));
+    paths().fold(first, |site, path| site.page(path, Answer::text("x")))
+}
+
+fn kept(net: &MemoryNet, seeds: &[&str], dir: &Path) -> CrawlerBuilder {
+    crawler(net, seeds).dir(dir).configure(|file| file.archive.min_free = Some(ByteSize(0)))
+}
+
+/// The configuration in force, changed.
+fn changed(dir: &Path, change: impl FnOnce(&mut ConfigFile)) -> ConfigFile {
+    let mut file = ConfigFile::read(&dir.join("crawl.toml")).unwrap();
+    change(&mut file);
+    file
+}
+
+fn texts(texts: &[&str]) -> Option<Vec<String>> {
+    Some(texts.iter().map(ToString::to_string).collect())
+}
+
+async fn reload(crawl: &Steered, dir: &Path, change: impl FnOnce(&mut ConfigFile)) -> Vec<String> {
+    let answer = crawl.control.reload(changed(dir, change), Reload::Apply).await.unwrap();
+    assert_eq!(answer.about["open"], 0, "what began before is over");
+    answer.rows.iter().map(|row| row["change"].as_str().unwrap().to_owned()).collect()
+}
+
+/// URLs with this in them that arrived after an instant.
+fn after(observer: &Observer, part: &str, at: u64) -> Vec<String> {
+    arrivals(observer)
+        .into_iter()
+        .filter(|(url, arrived)| url.contains(part) && *arrived > at)
+        .map(|(url, _)| url)
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn excluded_urls_leave_the_queue_with_a_record_and_without_a_request() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    // The second origin is excluded before anybody asked it: it does not even see a request for robots.txt.
+    let slow = both("b.test", 3).robots_answer(Answer::status(500));
+    let (net, observer) = web([both("a.test", 20), slow]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/"], &d));
+    fetched(&mut crawl.progress, 8).await;
+    let before = std::fs::read_to_string(d.join("crawl.toml")).unwrap();
+    let exclude = texts(&["http://a.test/drop/*"]);
+    let told = reload(&crawl, &d, |file| file.crawl.exclude = exclude).await;
+    let at = crawl.now();
+    assert_eq!(told, ["crawl.exclude: (not set) -> [\"http://a.test/drop/*\"]"]);
+    let summary = crawl.end().await;
+    assert_eq!(after(&observer, "/drop/", at), [""; 0]);
+    let dropped = summary.refused.get(&Reason::UrlScope).copied().unwrap();
+    assert!(dropped >= 16, "{dropped}");
+    assert_eq!((summary.pages() + dropped, summary.left), (41, 0), "each has its outcome");
+    assert!(summary.to_string().contains("crawl.exclude: (not set)"), "{summary}");
+    assert_clean(&observer);
+
+    // Records name the configuration that they were decided under, and each of them can still be read.
+    let now = std::fs::read_to_string(d.join("crawl.toml")).unwrap();
+    let records = comity_archive::read_records(&d).unwrap().map(|line| line.unwrap().record().unwrap().unwrap());
+    let mut texts = std::collections::BTreeSet::new();
+    for record in records {
+        let digest = record.agent.config_digest.clone().unwrap();
+        let text = std::fs::read_to_string(d.join("configs").join(format!("{digest}.toml"))).unwrap();
+        if record.reason == "url.scope" {
+            assert_eq!(text, now, "{}", record.url);
+        }
+        texts.insert(text);
+    }
+    assert_eq!(texts, [before, now].into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_excluded_origin_costs_no_robots_txt_and_the_next_run_knows() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let linked = Site::new()
+        .name("a.test")
+        .page("/", Answer::page([Target::at(1, "/"), Target::here("/1"), Target::here("/2")]));
+    let a = linked.page("/1", Answer::text("x")).page("/2", Answer::text("x"));
+    let (net, observer) = web([a, both("b.test", 3)]);
+    let crawl = kept(&net, &["http://a.test/"], &d)
+        .configure(|file| (file.crawl.scope, file.crawl.max_pages) = (Some("any".into()), Some(1)));
+    assert_eq!(crawl.build().unwrap().run().await.unwrap().pages(), 1);
+    let file = changed(&d, |file| (file.crawl.exclude, file.crawl.max_pages) = (texts(&["http://b.test/*"]), None));
+    let crawl = kept(&net, &["http://a.test/"], &d).configure(|own| *own = file).accept_config(true);
+    let summary = crawl.build().unwrap().run().await.unwrap();
+    assert_eq!((summary.pages(), summary.refused.get(&Reason::UrlScope), summary.left), (2, Some(&1), 0), "{summary}");
+    assert!(requests(&observer).iter().all(|url| !url.contains("b.test")), "{:?}", requests(&observer));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_included_no_more_leaves_the_queue_and_seeds_stay() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let (net, observer) = web([both("a.test", 20)]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/"], &d));
+    fetched(&mut crawl.progress, 8).await;
+    let include = texts(&["http://a.test/keep/*"]);
+    reload(&crawl, &d, |file| file.crawl.include = include).await;
+    let at = crawl.now();
+    let summary = crawl.end().await;
+    assert_eq!(after(&observer, "/drop/", at), [""; 0]);
+    let dropped = summary.refused.get(&Reason::UrlScope).copied().unwrap();
+    assert_eq!((summary.pages() + dropped, summary.left), (41, 0));
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_opt_out_file_that_is_named_later_ends_everything_at_once() {
+    let dir = TempDir::new().unwrap();
+    let (d, file) = (dir.path().join("d"), dir.path().join("optout.jsonl"));
+    let line = OptOutLine::new(OptOutAction::Add, "a.test".parse().unwrap(), "owner", "letter", WallTime::default());
+    append_optout(&file, &line.unwrap()).unwrap();
+    let (net, observer) = web([both("a.test", 20), both("b.test", 20)]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/", "http://b.test/"], &d));
+    fetched(&mut crawl.progress, 8).await;
+    reload(&crawl, &d, |config| config.optout.files = Some(vec![file.clone()])).await;
+    let at = crawl.now();
+    // The file stays: an opt-out ends by a line only.
+    let gone = crawl.control.reload(changed(&d, |config| config.optout.files = None), Reload::Apply).await.unwrap_err();
+    assert_eq!(gone.fault, ControlFault::Usage);
+    assert!(gone.what.contains("is not named any more; nothing was changed"), "{gone}");
+    let summary = crawl.end().await;
+    assert_eq!(after(&observer, "a.test", at), [""; 0]);
+    let out = summary.refused.get(&Reason::Optout).copied().unwrap();
+    assert_eq!((summary.pages() + out, summary.left), (82, 0));
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_longer_delay_holds_from_the_next_request_on() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let (net, observer) = web([both("a.test", 10)]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/"], &d));
+    fetched(&mut crawl.progress, 8).await;
+    let told = reload(&crawl, &d, |file| file.politeness.delay = Some(Span(Duration::from_secs(7)))).await;
+    let at = crawl.now();
+    assert_eq!(told, ["politeness.delay: \"1s\" -> \"7s\""]);
+    let summary = crawl.end().await;
+    assert_eq!(summary.pages(), 21);
+    let times: Vec<u64> = arrivals(&observer).into_iter().map(|(_, at)| at).collect();
+    let gaps = |late: bool| -> Vec<u64> {
+        times.windows(2).filter(|pair| (pair[1] > at) == late).map(|pair| pair[1] - pair[0]).collect()
+    };
+    assert!(gaps(false).iter().all(|gap| *gap < 2_000_000), "{:?}", gaps(false));
+    assert!(gaps(true).len() >= 12 && gaps(true).iter().all(|gap| *gap >= 7_000_000), "{:?}", gaps(true));
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_of_the_crawl_begins_when_it_is_set() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let (net, observer) = web([both("a.test", 8), both("b.test", 8), both("c.test", 8)]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/", "http://b.test/", "http://c.test/"], &d));
+    fetched(&mut crawl.progress, 9).await;
+    reload(&crawl, &d, |file| file.politeness.max_rate = Some("30/m".into())).await;
+    let at = crawl.now();
+    let summary = crawl.end().await;
+    assert_eq!(summary.pages(), 51);
+    let times: Vec<u64> = arrivals(&observer).into_iter().map(|(_, at)| at).filter(|arrived| *arrived > at).collect();
+    assert!(times.len() > 30 && times.windows(2).all(|pair| pair[1] - pair[0] >= 2_000_000), "{times:?}");
+    assert_clean(&observer);
+}
+
+/// An override for `http://a.test`.
+fn excepted(scope: &str) -> OverrideSection {
+    let day = |days: i64| Some(Moment(WallTime::from_unix_millis(START.unix_millis() + days * 86_400_000)));
+    OverrideSection {
+        id: Some("own".into()),
+        origins: texts(&["http://a.test"]),
+        scope: texts(&[scope]),
+        basis: Some("own_site".into()),
+        justification: Some("Our own site, looked at before release".into()),
+        approved_by: Some("Ann".into()),
+        created: day(-1),
+        expires: day(30),
+        ..OverrideSection::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_override_comes_and_goes() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let closed = both("a.test", 20).robots("User-agent: *\nDisallow: /drop/\n");
+    let (net, observer) = web([closed, both("b.test", 60)]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/", "http://b.test/"], &d));
+    fetched(&mut crawl.progress, 10).await;
+    reload(&crawl, &d, |file| file.overrides = Some(vec![excepted("robots")])).await;
+    let came = crawl.now();
+    fetched(&mut crawl.progress, 20).await;
+    reload(&crawl, &d, |file| file.overrides = Some(Vec::new())).await;
+    let went = crawl.now();
+    let summary = crawl.end().await;
+    let dropped: Vec<u64> =
+        arrivals(&observer).into_iter().filter(|(url, _)| url.contains("a.test/drop")).map(|(_, at)| at).collect();
+    assert!(!dropped.is_empty() && dropped.iter().all(|at| *at > came && *at < went), "{came}..{went}: {dropped:?}");
+    assert_eq!(summary.overrides[0].urls, dropped.len() as u64, "what it lifted is told after its end too");
+    let refused = summary.refused.get(&Reason::RobotsDisallow).copied().unwrap();
+    assert_eq!((refused + dropped.len() as u64, summary.left), (20, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lower_limit_ends_the_crawl_and_what_is_queued_stays() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let (net, _observer) = web([both("a.test", 20)]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/"], &d));
+    fetched(&mut crawl.progress, 5).await;
+    reload(&crawl, &d, |file| file.crawl.max_pages = Some(7)).await;
+    let summary = crawl.end().await;
+    assert_eq!((summary.pages(), summary.end, summary.left), (7, End::Limit("max_pages"), 34));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_not_change_is_refused_by_name_and_changes_nothing() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let (net, observer) = web([both("a.test", 6)]);
+    let crawl = Steered::start(kept(&net, &["http://a.test/"], &d));
+    let before = std::fs::read_to_string(d.join("crawl.toml")).unwrap();
+    type Change = fn(&mut ConfigFile);
+    let table: [(Change, &str, &str); 8] = [
+        (|file| file.agent.contact = Some("b@example.com".into()), "agent.contact", "--accept-config"),
+        (|file| file.crawl.scope = Some("any".into()), "crawl.scope", "--accept-config"),
+        (|file| file.robots.dialect = Some("google".into()), "robots.dialect", "--accept-config"),
+        (|file| file.politeness.total = Some(3), "politeness.total", "comity crawl --dir"),
+        (|file| file.archive.warc = Some(false), "archive.warc", "comity crawl --dir"),
+        (|file| file.crawl.seeds = texts(&["http://b.test/"]), "is a new seed", "comity frontier seed"),
+        (|file| file.politeness.max_rate = Some("fast".into()), "max_rate", ""),
+        (
+            |file| {
+                let mut past = excepted("robots");
+                past.expires = Some(Moment(START));
+                file.overrides = Some(vec![past]);
+            },
+            "it ran out",
+            "",
+        ),
+    ];
+    for (change, names, hint) in table {
+        // Beside something that could change: all or nothing.
+        let file = changed(&d, |file| {
+            change(file);
+            file.politeness.delay = Some(Span(Duration::from_secs(50)));
+        });
+        let error = crawl.control.reload(file, Reload::Apply).await.unwrap_err();
+        assert_eq!(error.fault, ControlFault::Usage, "{error}");
+        assert!(error.what.contains(names), "{names}: {error}");
+        assert!(error.hint.unwrap_or_default().contains(hint), "{names}");
+    }
+    // Shown is not applied; the same is no change.
+    let slower = changed(&d, |file| file.politeness.delay = Some(Span(Duration::from_secs(50))));
+    let shown = crawl.control.reload(slower, Reload::Show).await.unwrap();
+    assert_eq!(shown.rows[0]["change"], "politeness.delay: \"1s\" -> \"50s\"");
+    let same = crawl.control.reload(changed(&d, |_| {}), Reload::Apply).await.unwrap();
+    assert_eq!(same.rows.len(), 0);
+    assert_eq!(std::fs::read_to_string(d.join("crawl.toml")).unwrap(), before);
+    let summary = crawl.end().await;
+    assert_eq!(summary.pages(), 13);
+    assert!(summary.elapsed < Duration::from_secs(20), "at the old pace: {summary}");
+    assert!(Auditor::new().floor(Duration::from_secs(1)).examine(&observer).is_clean());
+}
