@@ -1,3 +1,5 @@
+use smallvec::SmallVec;
+
 use crate::queued::{Cursor, RecordError, put_number};
 
 /// The counts of one origin, stored in the same commit as what they count.
@@ -14,7 +16,8 @@ pub struct Summary {
     failed: u64,
     /// How often a URL came back.
     returned: u64,
-    lanes: Vec<Lane>,
+    /// One or two nearly always: a record is read and copied for each new URL of a sleeping origin.
+    lanes: SmallVec<[Lane; 2]>,
 }
 
 /// The queued records of one priority of an origin.
@@ -222,7 +225,7 @@ impl Summary {
         }
         let [done, refused, failed] = [cursor.number()?, cursor.number()?, cursor.number()?];
         let returned = if version == VERSION { cursor.number()? } else { 0 };
-        let mut summary = Self { admitted: 0, done, refused, failed, returned, lanes: Vec::new() };
+        let mut summary = Self { admitted: 0, done, refused, failed, returned, lanes: SmallVec::new() };
         for _ in 0..cursor.number()? {
             let lane = Lane { priority: cursor.byte()?, queued: cursor.number()?, low: cursor.number()? };
             if lane.queued == 0 {

@@ -304,19 +304,101 @@ fn counts_that_cannot_be_are_refused() {
     }
 }
 
-/// A store as version 2 writes it, row by row: keyspace, key, value. Kept for as long as the version is read.
-fn version_2() -> WriteBatch {
+/// A store as an earlier version wrote it, row by row: keyspace, key, value. Kept for as long as the version is read.
+fn rows(text: &str) -> WriteBatch {
     let bytes = |hex: &str| -> Vec<u8> {
         (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
     };
     let mut batch = WriteBatch::default();
-    for line in include_str!("fixtures/store-2.rows").lines() {
+    for line in text.lines() {
         let mut words = line.split(' ');
         let name = words.next().unwrap();
         let space = Keyspace::ALL.into_iter().find(|space| format!("{space:?}") == name).unwrap();
         batch.insert(space, bytes(words.next().unwrap()), bytes(words.next().unwrap()));
     }
     batch
+}
+
+fn version_2() -> WriteBatch {
+    rows(include_str!("fixtures/store-2.rows"))
+}
+
+/// Written by `version_3_as_it_is_written`.
+#[tokio::test]
+async fn a_store_of_version_3_is_read() {
+    let text = include_str!("fixtures/store-3.rows");
+    let mut memory = MemoryStore::new();
+    memory.commit(rows(text)).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut disk = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
+    disk.commit(rows(text)).unwrap();
+    goes_on_from_version_3(memory).await;
+    goes_on_from_version_3(disk).await;
+}
+
+async fn goes_on_from_version_3<S: Store + 'static>(store: S) {
+    let config = SchedulerConfig { epoch: Some(WallTime::from_unix_millis(0)), ..SchedulerConfig::default() };
+    let mut frontier = Local::open(store, config, ready(0)).unwrap();
+    let stats = frontier.stats(at(0)).await.unwrap();
+    assert_eq!((stats.queued, stats.done, stats.refused, stats.failed), (1, 3, 1, 0));
+    assert_eq!((stats.seen, stats.origins, stats.scheduled), (5, 3, 1));
+    // Of the five records, the last is gone.
+    assert_eq!(frontier.records_end_at(4, RecordMark::default()).unwrap(), 1);
+    let leased = frontier.lease(9, &TestJudge::default(), at(1)).await.unwrap();
+    assert_eq!(urls(&leased), ["http://b.test/unsafe", "http://c.test/waits"], "what came back had its turn before");
+    let stats = frontier.stats(at(1)).await.unwrap();
+    assert_eq!((stats.queued, stats.done, stats.refused, stats.failed), (2, 2, 1, 0));
+    let leased = frontier.lease(9, &TestJudge::default(), at(99_000)).await.unwrap();
+    assert_eq!(urls(&leased), ["http://a.test/again"]);
+}
+
+/// What this version writes is what the fixture holds: once it is released, a change of the form is a new version, with a fixture
+/// of its own. `COMITY_WRITE_FIXTURE=1` writes it.
+#[tokio::test]
+async fn version_3_as_it_is_written() {
+    let config = SchedulerConfig { epoch: Some(WallTime::from_unix_millis(0)), ..SchedulerConfig::default() };
+    let mut frontier = Local::open(MemoryStore::new(), config, ready(0)).unwrap();
+    let (mark, judge) = (RecordMark::default(), TestJudge::default());
+    frontier.fingerprint_key([7; 16], KeyRules::default(), OtherRules::Refuse).unwrap();
+    frontier.records_end_at(0, mark.clone()).unwrap();
+    add(&frontier, &["http://a.test/done", "http://a.test/again", "http://a.test/private"]).await;
+    for (number, now) in (1..).zip([1, 2, 3, 4]) {
+        mark.written(number);
+        if number == 4 {
+            add(&frontier, &["http://b.test/unsafe"]).await;
+        }
+        let out = frontier.lease(1, &judge, at(now)).await.unwrap();
+        let end = match (out.leases.first(), out.refused.first()) {
+            (Some(lease), _) if lease.url.path() == "/again" => {
+                let revisit =
+                    Revisit { at: WallTime::from_unix_millis(99_000), priority: 2, visited: Visited::default() };
+                let told = Some((OriginPace::default(), turn(now)));
+                let (revisit, links) = (Box::new(revisit), Vec::new());
+                Settlement::Again { lease: lease.id, ending: Ending::Done, links, told, revisit }
+            }
+            (Some(lease), _) => done(lease.id, turn(now)),
+            (None, Some(refused)) => Settlement::Refused { lease: refused.id },
+            (None, None) => panic!("nothing leased"),
+        };
+        if number == 4 {
+            mark.safe(4);
+            mark.written(5);
+        }
+        settle(&frontier, end, at(now)).await;
+    }
+    add(&frontier, &["http://c.test/waits"]).await;
+    let store = frontier.into_store().unwrap();
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut text = String::new();
+    for space in Keyspace::ALL {
+        for (key, value) in store.peek(space, &[], &[0xff; 40], 99).unwrap() {
+            text += &format!("{space:?} {} {}\n", hex(&key), hex(&value));
+        }
+    }
+    if std::env::var("COMITY_WRITE_FIXTURE").is_ok() {
+        std::fs::write("tests/fixtures/store-3.rows", &text).unwrap();
+    }
+    assert_eq!(text, include_str!("fixtures/store-3.rows"));
 }
 
 #[tokio::test]

@@ -5,23 +5,25 @@ use comity_policy::{
 };
 use comity_url::{CrawlUrl, UrlKey};
 
-/// So many URLs of 76 bytes on so many origins, each offered three times.
+/// So many URLs of 76 bytes on so many origins, each offered so many times.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) urls: u64,
     pub(crate) per_origin: u64,
+    pub(crate) times: u64,
 }
 
 const BATCH: u64 = 4096;
 
 impl Load {
-    /// Batches of numbers of URLs: each number comes three times, within some hundred thousand offers.
+    /// Batches of numbers of URLs: each number comes so many times, within some hundred thousand offers.
     pub(crate) fn batches(self) -> impl Iterator<Item = Vec<u64>> {
+        let times = self.times;
         let window = self.urls.min(262_144);
         let numbers = (0..self.urls.div_ceil(window)).flat_map(move |at| {
             let first = at * window;
             let count = window.min(self.urls - first);
-            (0..3 * count).map(move |n| first + (n.wrapping_mul(0x9e37_79b1) % count))
+            (0..times * count).map(move |n| first + (n.wrapping_mul(0x9e37_79b1) % count))
         });
         let mut numbers = numbers;
         std::iter::from_fn(move || {

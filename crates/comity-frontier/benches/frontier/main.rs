@@ -1,6 +1,6 @@
 //! The frontier at size: how fast offers are taken, what memory and disk they cost, how soon a full store leases again.
 //!
-//! `cargo bench -p comity-frontier --bench frontier -- [disk|memory] [millions of URLs] [URLs per origin]`
+//! `cargo bench -p comity-frontier --bench frontier -- [disk|memory|hot] [millions of URLs] [URLs per origin] [offers of each]`
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench fails by panicking")]
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 #![allow(clippy::disallowed_methods, reason = "a bench measures the machine's time")]
@@ -20,13 +20,14 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let number = |at: usize, default: f64| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(default);
-    let load = Load { urls: (number(1, 1.0) * 1e6) as u64, per_origin: number(2, 10.0) as u64 };
+    let load =
+        Load { urls: (number(1, 1.0) * 1e6) as u64, per_origin: number(2, 10.0) as u64, times: number(3, 3.0) as u64 };
     match words.first().copied() {
         Some("reopen") => reopen(words[1]),
         Some("memory") => memory(&load),
         Some("hot") => hot(&load),
         None | Some("disk") => disk(&load),
-        Some(other) => panic!("unknown store {other:?}; known are disk, memory"),
+        Some(other) => panic!("unknown store {other:?}; known are disk, memory, hot"),
     }
 }
 
@@ -46,7 +47,7 @@ fn disk(load: &Load) {
     let store = DiskStore::open(&path, DiskSettings::default()).unwrap();
     let frontier = Local::open_on_thread(store, config(), at_once()).unwrap();
     fill(&frontier, load, before);
-    pop(&frontier, load.urls / 20, "");
+    pop(&frontier, (load.urls / 20).min(100_000), "");
     let store = frontier.into_store().unwrap();
     println!("disk         {:.0} bytes per URL", store.disk_space().unwrap() as f64 / load.urls as f64);
     drop(store);
@@ -84,7 +85,7 @@ fn memory(load: &Load) {
 
 /// One origin with everything: the last leases must be as fast as the first.
 fn hot(load: &Load) {
-    let dir = tempfile::tempdir_in(".").unwrap();
+    let dir = tempfile::tempdir_in(std::env::var("COMITY_BENCH_DIR").unwrap_or_else(|_| ".".to_owned())).unwrap();
     let store = DiskStore::open(&dir.path().join("store"), DiskSettings::default()).unwrap();
     let frontier = Local::open(store, config(), at_once()).unwrap();
     let load = Load { per_origin: load.urls, ..*load };
@@ -94,9 +95,9 @@ fn hot(load: &Load) {
     }
 }
 
-/// Offers every URL three times, in batches of 4,096.
+/// Offers every URL so many times, in batches of 4,096.
 fn fill<S: Store + 'static>(frontier: &Local<S>, load: &Load, before: Process) {
-    let offers = load.urls * 3;
+    let offers = load.urls * load.times;
     let (started, mut made) = (Process::now(), std::time::Duration::ZERO);
     for batch in load.batches() {
         let making = Watch::now();
@@ -107,7 +108,8 @@ fn fill<S: Store + 'static>(frontier: &Local<S>, load: &Load, before: Process) {
     let spent = started.since();
     let cpu = spent.cpu.saturating_sub(made);
     println!(
-        "offers       {offers}, one in three new: {:.0} a second, {:.0} a second of CPU ({} for making them apart)",
+        "offers       {offers}, one in {} new: {:.0} a second, {:.0} a second of CPU ({} for making them apart)",
+        load.times,
         offers as f64 / (spent.wall.saturating_sub(made)).as_secs_f64(),
         offers as f64 / cpu.as_secs_f64(),
         made.as_millis()

@@ -44,6 +44,7 @@ impl<S: Store> Inner<S> {
 
     pub(super) fn offer(&mut self, batch: Vec<Offer>) -> Result<Vec<Offered>, StoreError> {
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
+        ledger.expect(batch.len());
         let offered = batch.into_iter().map(|offer| ledger.offer(offer)).collect::<Result<_, _>>()?;
         let changes = ledger.close();
         self.commit(changes)?;

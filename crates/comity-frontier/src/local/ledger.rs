@@ -92,6 +92,12 @@ impl<'a, S: Store> Ledger<'a, S> {
         Self { store, scheduler, seen, roster, visits, changes, places, taken, hinted, new_origins: 0, left: None }
     }
 
+    /// So many URLs are about to be offered.
+    pub(super) fn expect(&mut self, offers: usize) {
+        self.places.reserve(offers);
+        self.taken.reserve(offers);
+    }
+
     /// Takes one URL in, unless it was seen or a budget is spent.
     pub(super) fn offer(&mut self, offer: Offer) -> Result<Offered, StoreError> {
         let key = offer.key;

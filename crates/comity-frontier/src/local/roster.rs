@@ -118,7 +118,7 @@ impl Roster {
         self.current.note(row, origin);
     }
 
-    /// A key among those of earlier runs, behind all that are there: what a power cut brought back.
+    /// A key among those of the last run, before those that waited: what a power cut brought back had had its turn.
     pub(super) const fn row_of_earlier(&self, number: u64) -> Row {
         ledger::row(self.run.saturating_sub(1), Instant::START, u64::MAX - number)
     }
