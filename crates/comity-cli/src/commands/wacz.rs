@@ -1,4 +1,5 @@
 use comity_archive::{ArchiveError, WaczSettings, write_wacz};
+use comity_policy::Clock as _;
 
 use super::print;
 use crate::args::WaczArgs;
