@@ -306,7 +306,7 @@ fn what_a_kill_leaves_is_told_and_is_no_fault() {
     // The next run sums what the first one left.
     open(dir.path(), config(), 2).close().unwrap();
     let found = verified(dir.path());
-    assert_eq!(found.checked.summed_files, 2, "{found:#?}");
+    assert_eq!(found.checked.summed_files, 3, "{found:#?}");
     let warc = files(dir.path(), "warc").remove(0);
     let mut bytes = fs::read(&warc).unwrap();
     let last = bytes.len() - 9;
