@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Write a crawl as one WACZ file, which replay tools open.
     Wacz(WaczArgs),
+    /// Recompute a crawl's politeness and every decision from its WARC files and evidence alone.
+    Audit(AuditArgs),
     /// Why a URL was or was not fetched, from the records of a crawl.
     Explain(ExplainArgs),
     /// What a crawl has queued, and what it is to do with it; while it runs, or stopped.
@@ -226,6 +228,21 @@ pub(crate) struct WaczArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// Delay to ask for on every origin; default: that of the crawl's configuration.
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) floor: Option<comity::config::Span>,
+    /// Hold every request against robots.txt, those too that an override let through.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print what was found as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The URL.
     pub(crate) url: String,
@@ -233,8 +250,11 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     pub(crate) dir: PathBuf,
     /// The records as JSON lines.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
+    /// A page for people on standard output, with the whole robots.txt: no script, nothing loaded from elsewhere.
+    #[arg(long)]
+    pub(crate) html: bool,
 }
 
 #[derive(Debug, Subcommand)]

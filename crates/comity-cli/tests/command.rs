@@ -1,6 +1,10 @@
 //! The command as people meet it: bad input gets one clear error with a hint, and nothing is written over.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[path = "command/audit.rs"]
+mod audit;
+#[path = "command/explain.rs"]
+mod explain;
 #[path = "command/control.rs"]
 mod control;
 #[path = "command/resume.rs"]
@@ -151,6 +155,10 @@ fn the_demo_ends_without_a_violation_and_its_refusal_can_be_explained() {
     let found: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
     assert_eq!((verified.status.code(), found["holds"].as_bool()), (Some(0), Some(true)), "{found}");
     assert_eq!(found["notes"], serde_json::json!([]), "a closed crawl leaves nothing to tell");
+    let audited = comity(home.path(), &["audit", dir.to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&audited.stdout).into_owned();
+    assert!(audited.status.success() && told.ends_with("no violation\n"), "{told}{}", stderr(&audited));
+    audit::verified_without_our_code(&dir, 0);
     let records = comity(home.path(), &["records", dir.to_str().unwrap()]);
     assert!(records.status.success());
     let lines = String::from_utf8(records.stdout).unwrap();
@@ -174,4 +182,5 @@ fn the_demo_ends_without_a_violation_and_its_refusal_can_be_explained() {
     let said = String::from_utf8_lossy(&verified.stdout).into_owned();
     assert_eq!(verified.status.code(), Some(1), "{said}");
     assert!(said.contains("file_sum: warc/"), "{said}");
+    audit::verified_without_our_code(&dir, 1);
 }

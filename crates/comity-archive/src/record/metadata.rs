@@ -19,6 +19,7 @@ pub(crate) fn block(record: &Record, commitment: Digest, changes: &Changes<'_>) 
     fields.push_some("via", record.discovery.via.as_deref());
     fields.push_some("hopsFromSeed", Some(hops(record)).filter(|hops| !hops.is_empty()).as_deref());
     fields.push_some("fetchTimeMs", record.time.total_ms.map(|ms| ms.to_string()).as_deref());
+    fields.push_some("comity-head-ms", head(record).map(|ms| ms.to_string()).as_deref());
     fields.push("comity-record", &format!("sha256:{commitment}"));
     fields.push("comity-errand", &record.errand);
     fields.push("comity-outcome", &record.outcome);
@@ -89,6 +90,12 @@ fn push_changes(fields: &mut Fields, changes: &Changes<'_>) {
             fields.push("comity-head-mended", name);
         }
     }
+}
+
+/// Milliseconds from the begin of the exchange to the head of its answer: the delay to the next request runs from there.
+fn head(record: &Record) -> Option<u64> {
+    record.response.as_ref()?;
+    Some(record.time.total_ms?.saturating_sub(record.time.body_ms.unwrap_or(0)))
 }
 
 /// Heritrix's path from the seed: a letter a hop, `P` for robots.txt, `L` a link, `R` a redirect. Only the last 50 are

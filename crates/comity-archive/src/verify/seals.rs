@@ -48,6 +48,9 @@ impl Seals {
             digests.insert(checkpoint.digest);
             seals.take(checkpoint, key, checked, faults);
         }
+        if let Some(key) = key.filter(|_| !seals.kept) {
+            faults.file(FaultKind::Signer, CHECKPOINTS, format!("there is no checkpoint that {key} could have signed"));
+        }
         seals.read_head(dir, &digests, faults);
         seals.places.sort_by_key(|place| place.lines);
         Ok(seals)

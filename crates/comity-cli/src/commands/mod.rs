@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod audit;
 mod crawl;
 mod demo;
 mod explain;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Records(args) => records::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Wacz(args) => wacz::run(&args),
+        Command::Audit(args) => audit::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Frontier(command) => frontier::run(&command),
         Command::Reload(args) => reload::run(&args),

@@ -1,0 +1,117 @@
+//! Makes every decision again from the copy of robots.txt that its record names.
+
+use std::collections::HashMap;
+
+use comity::policy::{Digest, Reason};
+use comity_archive::{Record, read_records};
+use comity_robots::{Dialect, Robots, RuleSet, request_target};
+use comity_signals::{Purpose, Verdict, robots_preferences};
+
+use super::copies::Copies;
+use super::report::{Audit, Kind, Violation};
+use crate::exit::Failure;
+
+/// Rule sets that are kept compiled.
+const MAX_COMPILED: usize = 1024;
+
+pub(super) struct Decisions<'a> {
+    pub(super) copies: &'a Copies,
+    pub(super) dialect: Dialect,
+    compiled: HashMap<(Digest, Vec<String>), Option<RuleSet>>,
+}
+
+impl<'a> Decisions<'a> {
+    pub(super) fn new(copies: &'a Copies, dialect: Dialect) -> Self {
+        Self { copies, dialect, compiled: HashMap::new() }
+    }
+
+    pub(super) fn examine(&mut self, dir: &std::path::Path, audit: &mut Audit) -> Result<(), Failure> {
+        for line in read_records(dir).map_err(|e| Failure::storage(e.to_string()))? {
+            let line = line.map_err(|e| Failure::storage(e.to_string()))?;
+            let Some(record) = line.record().map_err(|e| Failure::storage(e.to_string()))? else { continue };
+            match self.problem(&record) {
+                None => audit.decisions_skipped += 1,
+                Some(problem) => {
+                    audit.decisions += 1;
+                    if let Some(problem) = problem {
+                        let at = record.decision.as_ref().map_or(&record.time.started, |found| &found.at).clone();
+                        let place = format!("record {}", line.seq);
+                        let kind = Kind::Decision;
+                        audit.add(Violation { kind, url: record.url, at, place, problem });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the decision of a record, if anything; `None` when it rests on no copy.
+    fn problem(&mut self, record: &Record) -> Option<Option<String>> {
+        let (decision, robots) = (record.decision.as_ref()?, record.robots.as_ref()?);
+        let digest: Digest = robots.digest.as_deref()?.parse().ok()?;
+        if decision.optout.is_some() || record.url.len() as u64 != record.url_length {
+            return None;
+        }
+        let Some(rules) = self.rules(digest, &record.agent.product_tokens) else {
+            return Some(Some(format!("its copy {digest} is not in the evidence")));
+        };
+        let target = request_target(&record.url);
+        let verdict = rules.verdict(&target);
+        let lifted = decision.r#override.iter().flat_map(|found| &found.lifted);
+        let lifted: Vec<&str> = lifted.map(|one| one.scope.as_str()).collect();
+        Some(if lifted.iter().any(|scope| scope.starts_with("robots") || *scope == "signals") {
+            None
+        } else {
+            wrong(record, rules, &verdict, &target)
+        })
+    }
+
+    fn rules(&mut self, digest: Digest, tokens: &[String]) -> Option<&RuleSet> {
+        if self.compiled.len() >= MAX_COMPILED {
+            self.compiled.clear();
+        }
+        let compile = || {
+            let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+            Some(Robots::parse(&self.copies.bytes(digest)?).rules(&tokens, self.dialect))
+        };
+        self.compiled.entry((digest, tokens.to_vec())).or_insert_with(compile).as_ref()
+    }
+}
+
+fn wrong(record: &Record, rules: &RuleSet, verdict: &comity_robots::Verdict, target: &[u8]) -> Option<String> {
+    let decision = record.decision.as_ref()?;
+    let refused = decision.reason == Reason::RobotsDisallow.code();
+    if refused == verdict.allowed {
+        let says = if verdict.allowed { "allows" } else { "refuses" };
+        return Some(format!("it says {}, its copy {says} the URL", decision.reason));
+    }
+    let stated = record.rule.as_ref().map(|rule| (rule.line, rule.pattern.as_str()));
+    let found = verdict.rule.as_ref().map(|rule| (rule.line, rule.pattern.as_str()));
+    if stated != found {
+        return Some(format!("it names {}, its copy {}", rule(stated), rule(found)));
+    }
+    let stated = record.robots.as_ref().and_then(|robots| robots.crawl_delay_ms);
+    let found = rules.crawl_delay().map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
+    if stated != found {
+        return Some(format!("it names a Crawl-delay of {stated:?} ms, its copy {found:?}"));
+    }
+    if refused {
+        return None;
+    }
+    let preferences = robots_preferences(rules, target);
+    let differs = [Purpose::Search, Purpose::AiInput, Purpose::AiTrain, Purpose::Tdm].into_iter().find_map(|purpose| {
+        let stated = &decision.purposes.get(purpose.as_str())?.verdict;
+        let found = preferences.verdict(purpose);
+        (stated != found.as_str())
+            .then(|| format!("it says {stated} for {}, its copy {}", purpose.as_str(), found.as_str()))
+    });
+    let denied = decision.purposes.values().all(|one| one.verdict == Verdict::Denied.as_str());
+    let by_signal = decision.reason.starts_with("signal.");
+    differs.or_else(|| {
+        (by_signal && !denied).then(|| "it was refused by a signal, and not every purpose is denied".to_owned())
+    })
+}
+
+fn rule(rule: Option<(u32, &str)>) -> String {
+    rule.map_or_else(|| "no rule".to_owned(), |(line, pattern)| format!("line {line}, {pattern:?}"))
+}

@@ -1,0 +1,163 @@
+//! What an origin's robots.txt said, and from when to when it spoke.
+
+use std::time::Duration;
+
+use comity::policy::{AskedPace, Digest, WallTime};
+use comity_robots::{Robots, RuleSet};
+use comity_url::CrawlUrl;
+
+use super::copies::Copies;
+use super::report::{Audit, Kind, Violation};
+use super::requests::{Agent, Request, Wire};
+
+/// A copy is not used for longer (RFC 9309 §2.4).
+const LIFE: Duration = Duration::from_secs(24 * 3600);
+/// Redirects of a robots.txt that are followed (RFC 9309 §2.3.1.2).
+const MAX_HOPS: usize = 5;
+
+/// The answers of one origin's robots.txt, in order.
+#[derive(Debug, Default)]
+pub(super) struct Lives {
+    answers: Vec<Answer>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    at: WallTime,
+    said: Said,
+}
+
+#[derive(Debug)]
+enum Said {
+    Rules(Box<Copy>),
+    /// No restrictions: 4xx, or redirects without end.
+    Absent,
+    /// What was known holds on.
+    NotModified,
+    Unreachable,
+}
+
+/// A robots.txt in force.
+#[derive(Debug)]
+pub(super) struct Copy {
+    pub(super) digest: Digest,
+    pub(super) rules: RuleSet,
+    pub(super) pace: AskedPace,
+}
+
+/// What was in force at an instant.
+#[derive(Debug)]
+pub(super) enum InForce<'a> {
+    Rules(&'a Copy),
+    Absent,
+    /// Nothing: why.
+    Nothing(&'static str),
+}
+
+impl Lives {
+    /// Follows the robots.txt of `origin` through its hops, and takes in what an earlier crawl had seen.
+    pub(super) fn of(origin: &str, wire: &Wire, hops: &[&Request], copies: &Copies, audit: &mut Audit) -> Self {
+        let mut lives = Self::default();
+        let agent = hops.first().and_then(|hop| wire.agents.get(hop.file)).or_else(|| wire.agents.first());
+        let Some(agent) = agent else { return lives };
+        let robots_url = format!("{origin}/robots.txt");
+        for seen in copies.at(&robots_url) {
+            if !hops.iter().any(|hop| hop.url == robots_url && hop.at == seen.at) {
+                let said = said(seen.status, seen.digest, agent, copies);
+                lives.answers.push(Answer { at: seen.at, said });
+            }
+        }
+        let mut visited: Vec<String> = Vec::new();
+        for hop in hops {
+            if hop.url == robots_url {
+                visited.clear();
+            } else if visited.last().is_none_or(|last| *last != hop.url) {
+                let problem = format!("asked as a hop of {robots_url}, which had not led there");
+                audit.add(Violation::at(Kind::RefusedTarget, hop, wire, problem));
+                continue;
+            }
+            let Some(said) = lives.hop(hop, &mut visited, agent, copies) else { continue };
+            if let (Said::Rules(copy), Some(body)) = (&said, &hop.body)
+                && copy.digest.to_string() != *body
+                && copies.bytes(copy.digest).is_some_and(|bytes| bytes.len() < comity_robots::MAX_BYTES)
+            {
+                let problem = format!("the evidence holds {} for it, the WARC {body}", copy.digest);
+                audit.add(Violation::at(Kind::CopyDiffers, hop, wire, problem));
+            }
+            lives.answers.push(Answer { at: after(hop.at, hop.head_ms), said });
+        }
+        lives.answers.sort_by_key(|answer| answer.at);
+        lives
+    }
+
+    /// What one hop says; `None` when it leads on.
+    fn hop(&self, hop: &Request, visited: &mut Vec<String>, agent: &Agent, copies: &Copies) -> Option<Said> {
+        let Some(status) = hop.status else { return Some(Said::Unreachable) };
+        if matches!(status, 301 | 302 | 303 | 307 | 308) {
+            let base = CrawlUrl::parse(&hop.url).ok()?;
+            let Some(next) = hop.location.as_deref().and_then(|to| CrawlUrl::join(&base, to).ok()) else {
+                return Some(Said::Unreachable);
+            };
+            // The last place is where it leads.
+            if visited.is_empty() {
+                visited.push(hop.url.clone());
+            }
+            if visited.len() > MAX_HOPS || visited.iter().any(|url| url == next.as_str()) {
+                return Some(Said::Absent);
+            }
+            visited.push(next.as_str().to_owned());
+            return None;
+        }
+        let seen = copies.at(&hop.url).iter().find(|seen| seen.at == hop.at);
+        Some(match (status, seen) {
+            (304, _) => Said::NotModified,
+            (200..=299, Some(seen)) => said(status, seen.digest, agent, copies),
+            (400..=428 | 430..=499, _) => Said::Absent,
+            (300..=399, _) => Said::Absent,
+            _ => Said::Unreachable,
+        })
+    }
+
+    /// What held at `at`, when it may be used that long.
+    pub(super) fn at(&self, at: WallTime) -> InForce<'_> {
+        let known = self.answers.partition_point(|answer| answer.at <= at);
+        let mut nothing = "robots.txt had not been answered";
+        let mut renewed = None;
+        for answer in self.answers.get(..known).unwrap_or_default().iter().rev() {
+            let since = renewed.unwrap_or(answer.at);
+            if at.since(since) > LIFE {
+                return InForce::Nothing("its robots.txt had not been asked for a day");
+            }
+            match &answer.said {
+                Said::Rules(copy) => return InForce::Rules(copy),
+                Said::Absent => return InForce::Absent,
+                Said::NotModified => renewed = renewed.or(Some(answer.at)),
+                Said::Unreachable => nothing = "its robots.txt was unreachable",
+            }
+        }
+        InForce::Nothing(nothing)
+    }
+}
+
+fn said(status: u16, digest: Option<Digest>, agent: &Agent, copies: &Copies) -> Said {
+    match (status, digest) {
+        (_, Some(digest)) => match copies.bytes(digest) {
+            Some(bytes) => Said::Rules(Box::new(copy(digest, &bytes, agent))),
+            None => Said::Unreachable,
+        },
+        (400..=428 | 430..=499, None) => Said::Absent,
+        _ => Said::Unreachable,
+    }
+}
+
+fn copy(digest: Digest, bytes: &[u8], agent: &Agent) -> Copy {
+    let tokens: Vec<&str> = agent.tokens.iter().map(String::as_str).collect();
+    let rules = Robots::parse(bytes).rules(&tokens, agent.dialect);
+    let pace = AskedPace::of(std::slice::from_ref(&rules));
+    Copy { digest, rules, pace }
+}
+
+/// So many milliseconds after.
+pub(super) fn after(at: WallTime, millis: i64) -> WallTime {
+    WallTime::from_unix_millis(at.unix_millis().saturating_add(millis))
+}

@@ -1,0 +1,54 @@
+//! `comity audit D`: politeness and decisions made again, from the WARC files and the evidence alone.
+
+mod copies;
+mod decisions;
+mod examine;
+mod lives;
+mod report;
+mod requests;
+
+use std::path::Path;
+use std::time::Duration;
+
+use comity::config::ConfigFile;
+use comity_robots::Dialect;
+
+use self::copies::Copies;
+use self::decisions::Decisions;
+use self::report::Audit;
+use self::requests::Wire;
+use super::print;
+use crate::args::AuditArgs;
+use crate::exit::{Exit, Failure};
+
+/// Gaps, lives, verdicts: what was sent, held against what sites had asked. Then each record against its own copy.
+pub(crate) fn run(args: &AuditArgs) -> Result<Exit, Failure> {
+    let dir = &args.dir;
+    if !dir.join("warc").is_dir() {
+        return Err(Failure::usage(format!("{} holds no WARC files", dir.display()))
+            .hint("a crawl with `--no-warc` cannot be audited; `comity verify` checks its records"));
+    }
+    let mut audit = Audit::default();
+    let floor = args.floor.map_or_else(|| floor_of(dir), |span| span.0);
+    audit.floor_ms = u64::try_from(floor.as_millis()).unwrap_or(u64::MAX);
+    let (mut wire, copies) = (Wire::read(dir)?, Copies::read(dir)?);
+    if args.strict {
+        wire.forget_exceptions();
+    }
+    examine::examine(&wire, &copies, floor, &mut audit);
+    let dialect = wire.agents.first().map_or(Dialect::Standard, |agent| agent.dialect);
+    Decisions::new(&copies, dialect).examine(dir, &mut audit)?;
+    if args.json {
+        let text = serde_json::to_string(&audit).map_err(|e| Failure::unavailable(e.to_string()))?;
+        print(&text)?;
+    } else {
+        print(&audit.to_string())?;
+    }
+    Ok(if audit.total() == 0 { Exit::Done } else { Exit::Findings })
+}
+
+/// The delay that the crawl's configuration asks for, as it stands there: what else it names need not be there any more.
+fn floor_of(dir: &Path) -> Duration {
+    let file = ConfigFile::read(&dir.join("crawl.toml")).ok();
+    file.and_then(|file| file.politeness.delay).map_or(Duration::ZERO, |span| span.0)
+}

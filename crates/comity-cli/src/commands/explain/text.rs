@@ -1,0 +1,177 @@
+//! One record for people: the outcome first, then everything it rests on.
+
+use comity_archive::Record;
+
+use super::copy::Mark;
+use super::found::Found;
+use super::visible::visible;
+
+/// One record, its copy of robots.txt with the line marked, and where it all lies.
+pub(super) fn text(found: &Found) -> String {
+    let record = &found.record;
+    let mut lines = vec![visible(&record.url)];
+    lines.extend(facts(found).into_iter().map(|(label, value)| format!("  {label:9} {}", visible(&value))));
+    lines.extend(excerpt(found));
+    lines.join("\n")
+}
+
+/// Pairs of a word and a text; texts from outside are as they came.
+pub(super) type Facts = Vec<(&'static str, String)>;
+
+/// What is to be said of a record.
+pub(super) fn facts(found: &Found) -> Facts {
+    let mut facts = Facts::new();
+    decision(found, &mut facts);
+    exceptions(&found.record, &mut facts);
+    use_of(&found.record, &mut facts);
+    circumstances(&found.record, &mut facts);
+    places(found, &mut facts);
+    facts
+}
+
+/// The outcome, and the robots.txt behind it.
+fn decision(found: &Found, facts: &mut Facts) {
+    let record = &found.record;
+    let mut say = |label: &'static str, value: String| facts.push((label, value));
+    let answer = record.response.as_ref().map(|response| format!(", answered {}", response.status));
+    say("outcome", format!("{}, {}{}", record.outcome, record.reason, answer.unwrap_or_default()));
+    if let Some(rule) = &record.rule {
+        let kind = if rule.kind == "allow" { "Allow" } else { "Disallow" };
+        say("rule", format!("{kind}: {} (line {}, priority {})", rule.pattern, rule.line, rule.priority));
+    } else {
+        say("rule", "none matched".to_owned());
+    }
+    let Some(robots) = &record.robots else { return };
+    let group = record.group.as_deref().filter(|group| !group.is_empty());
+    say("group", group.map_or_else(|| "none applies".to_owned(), |group| group.join(", ")));
+    let status = robots.status.map(|status| format!(", status {status}")).unwrap_or_default();
+    let fetched = robots.fetched.as_deref().map(|at| format!(", fetched {at}")).unwrap_or_default();
+    say("robots", format!("{}/robots.txt: {}{status}{fetched}", robots.for_origin, robots.state));
+    if let Some(digest) = &robots.digest {
+        say("copy", format!("sha256 {digest}"));
+    }
+    if let (Some(expires), Some(age)) = (&robots.expires, robots.age_ms) {
+        say("life", format!("{} old when it was used, good until {expires}", seconds(age)));
+    }
+    if let Some(delay) = robots.crawl_delay_ms {
+        say("delay", format!("Crawl-delay {} s", delay as f64 / 1000.0));
+    }
+    match &found.copy {
+        Ok(copy) => say("read anew", copy.reread.clone()),
+        Err(why) if robots.digest.is_some() => say("copy", why.clone()),
+        Err(_) => {}
+    }
+}
+
+/// Overrides and opt-outs.
+fn exceptions(record: &Record, facts: &mut Facts) {
+    let mut say = |label: &'static str, value: String| facts.push((label, value));
+    if let Some(found) = record.decision.as_ref().and_then(|decision| decision.r#override.as_ref()) {
+        let lifted: Vec<String> = found.lifted.iter().map(|one| format!("{} ({})", one.reason, one.scope)).collect();
+        say("override", format!("{} lifted {}", found.id, lifted.join(", ")));
+        say("", format!("{}, approved by {}, until {}", found.basis, found.approved_by, found.expires));
+    }
+    if let Some(found) = record.decision.as_ref().and_then(|decision| decision.optout.as_ref()) {
+        let place = format!("{}:{}", found.file, found.line);
+        say("optout", format!("{} asked for {} at {} ({place})", found.requested_by, found.target, found.at));
+    }
+}
+
+/// Signals, and what came of them for each purpose.
+fn use_of(record: &Record, facts: &mut Facts) {
+    for signal in &record.signals {
+        let said = format!("{} {}: {} ({})", signal.source, signal.purpose, signal.verdict, signal.raw);
+        facts.push(("signal", said));
+    }
+    for (purpose, one) in record.decision.iter().flat_map(|decision| &decision.purposes) {
+        facts.push(("purpose", format!("{purpose}: {}, {}", one.verdict, one.decision)));
+    }
+}
+
+/// How it was found, when it was decided and asked, and by whom.
+fn circumstances(record: &Record, facts: &mut Facts) {
+    let mut say = |label: &'static str, value: String| facts.push((label, value));
+    if let Some(detail) = &record.detail {
+        say("detail", detail.clone());
+    }
+    say("found", way(record));
+    say("decided", record.decision.as_ref().map_or(&record.time.started, |decision| &decision.at).clone());
+    if record.request.is_some() {
+        say("asked", format!("{} to {}{}", record.time.started, record.time.ended, spans(record)));
+    }
+    if let Some(until) = &record.until {
+        say("waits", format!("until {until}"));
+    }
+    say("as", record.agent.user_agent.clone());
+}
+
+/// Where all of this lies, and what speaks for it.
+fn places(found: &Found, facts: &mut Facts) {
+    let mut say = |label: &'static str, value: String| facts.push((label, value));
+    let sealed = found.sealed.as_ref().map_or_else(
+        || "no checkpoint covers it yet".to_owned(),
+        |sealed| {
+            let by = sealed.key.as_ref().map_or_else(String::new, |key| format!(", signed by {key}"));
+            format!("under checkpoint {} of {}{by}", sealed.n, sealed.at)
+        },
+    );
+    say("record", format!("line {}, {sealed}", found.seq));
+    say("", format!("sha256 {}", found.commitment));
+    if let Some(places) = &found.record.warc {
+        let place = places.response.as_ref().or(places.request.as_ref()).map_or(places.metadata_offset, |p| p.offset);
+        say("WARC", format!("{}, byte {place}", places.file));
+    }
+}
+
+/// The lines of robots.txt that are pointed at, and two around each.
+fn excerpt(found: &Found) -> Vec<String> {
+    let Ok(copy) = &found.copy else { return Vec::new() };
+    let shown = copy.around();
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("  {}, {} lines:", copy.path, copy.lines.len())];
+    let mut before = None;
+    for number in shown {
+        if before.is_some_and(|before| before + 1 < number) {
+            lines.push("         ...".to_owned());
+        }
+        let mark = match copy.mark(number) {
+            Some(Mark::Decided) => ">>",
+            Some(Mark::Group) => "> ",
+            Some(Mark::Signal) => "s ",
+            None => "  ",
+        };
+        lines.push(format!("  {mark} {number:5}  {}", visible(copy.line(number))));
+        before = Some(number);
+    }
+    lines
+}
+
+/// How long its parts took.
+fn spans(record: &Record) -> String {
+    let time = &record.time;
+    let parts =
+        [("name", time.dns_ms), ("connection", time.connect_ms), ("head", time.head_ms), ("body", time.body_ms)];
+    let parts: Vec<String> = parts.into_iter().filter_map(|(part, ms)| Some(format!("{part} {} ms", ms?))).collect();
+    if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
+}
+
+/// `1.5 s`, `3 h 12 min`.
+fn seconds(millis: u64) -> String {
+    match millis / 1000 {
+        0..=119 => format!("{:.1} s", millis as f64 / 1000.0),
+        s @ 120..=7199 => format!("{} min", s / 60),
+        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+/// How the URL was come upon.
+fn way(record: &Record) -> String {
+    let discovery = &record.discovery;
+    match (&discovery.via, discovery.seed) {
+        (None, true) => "a seed".to_owned(),
+        (Some(via), _) => format!("on {via}, {} links from a seed, attempt {}", discovery.depth, discovery.attempt),
+        (None, false) => format!("attempt {}", discovery.attempt),
+    }
+}

@@ -1,0 +1,166 @@
+//! `comity audit` sees in the WARC files and the evidence what the auditor of the synthetic web saw arrive.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use comity::Crawler;
+use comity::config::{ByteSize, Moment, OverrideSection, Span};
+use comity::policy::{SeededRandom, WallTime};
+use comity_fetch::SystemClock;
+use comity_testweb::{Answer, Auditor, Observer, Site, Target, Web};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::comity;
+
+const START: i64 = 1_796_000_000_000;
+/// Sites of each kind: rules and delays, redirects into refused paths, no robots.txt, one that fails, plain ones.
+const KINDS: usize = 5;
+
+/// `docs/verify.py` says the same, where Python and zstd are there.
+pub(crate) fn verified_without_our_code(dir: &Path, code: i32) {
+    let script: std::path::PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "verify.py"].iter().collect();
+    if Command::new("zstd").arg("--version").output().is_err() {
+        return eprintln!("left out: docs/verify.py, there is no zstd");
+    }
+    match Command::new("python3").arg(script).arg(dir).args(["--floor", "1"]).output() {
+        Err(_) => eprintln!("left out: docs/verify.py, there is no python3"),
+        Ok(ran) => {
+            let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+            assert_eq!(ran.status.code(), Some(code), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+        }
+    }
+}
+
+fn name(number: usize) -> String {
+    format!("o{number}.test")
+}
+
+fn site(number: usize) -> Site {
+    let site = (0..4).fold(Site::new().name(name(number)).latency(Duration::from_millis(7)), |site, n| {
+        site.page(format!("/{n}"), Answer::text("x"))
+    });
+    let links = ["/0", "/1", "/2", "/3", "/private/a", "/go"].map(Target::here);
+    let site = site.page("/", Answer::page(links)).page("/private/a", Answer::text("secret"));
+    match number % KINDS {
+        0 => site.robots("User-agent: *\nCrawl-delay: 3\nDisallow: /private/\n"),
+        1 => site
+            .robots("User-agent: *\nDisallow: /private/\n")
+            .page("/go", Answer::redirect(302, Target::here("/private/a"))),
+        2 => site,
+        3 => site.robots_answer(Answer::status(503)),
+        _ => site.robots("User-agent: AuditBot\nCrawl-delay: 1.5\n\nUser-agent: *\nDisallow: /\n"),
+    }
+}
+
+/// What an operator may do to their own sites, and what a strict reader finds in it.
+fn exceptions() -> Vec<OverrideSection> {
+    let words = |words: &[&str]| Some(words.iter().map(ToString::to_string).collect());
+    let one = |number: usize, scope: &[&str]| OverrideSection {
+        id: Some(format!("own-{number}")),
+        origins: words(&[&format!("http://{}", name(number))]),
+        scope: words(scope),
+        robots_5xx_as_404: Some(scope.is_empty()),
+        basis: Some("own_site".into()),
+        justification: Some("Our own site, looked at before release".into()),
+        approved_by: Some("Ann".into()),
+        created: Some(Moment(WallTime::from_unix_millis(START - 86_400_000))),
+        expires: Some(Moment(WallTime::from_unix_millis(START + 86_400_000))),
+    };
+    vec![one(0, &["rate"]), one(1, &["robots"]), one(3, &[])]
+}
+
+async fn crawl(dir: &Path, origins: usize, excepted: bool) -> Observer {
+    let epoch = WallTime::from_unix_millis(START);
+    let web = (0..origins).fold(Web::builder(1).epoch(epoch), |web, number| web.site(site(number)));
+    let (net, observer) = web.build().unwrap().in_memory();
+    let crawler = Crawler::builder("AuditBot/1.0", "https://example.com/bot")
+        .net(Arc::new(net))
+        .clock(Arc::new(SystemClock::paused_at(epoch)))
+        .random(Arc::new(SeededRandom::new(1)))
+        .allow_addresses("10.0.0.0/8")
+        .dir(dir)
+        .configure(|file| {
+            file.crawl.seeds = Some((0..origins).map(|number| format!("http://{}/", name(number))).collect());
+            file.archive.min_free = Some(ByteSize(0));
+            file.politeness.adaptive = Some(false);
+            file.politeness.total = Some(64);
+            file.crawl.linger = Some(Span(Duration::from_secs(30)));
+            file.overrides = excepted.then(exceptions);
+        });
+    eprintln!("{}", crawler.build().unwrap().run().await.unwrap());
+    observer
+}
+
+fn audited(home: &TempDir, dir: &Path, flags: &[&str]) -> (Option<i32>, Value) {
+    let ran = comity(home.path(), &[&["audit", dir.to_str().unwrap(), "--json"], flags].concat());
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let found = serde_json::from_str(&said).unwrap_or_else(|e| panic!("{e}: {said} {:?}", ran.stderr));
+    (ran.status.code(), found)
+}
+
+/// The kinds that both can see, with their numbers.
+fn compare(found: &Value, observer: &Observer, floor: Duration) -> [u64; 3] {
+    let seen = Auditor::new().floor(floor).examine(observer);
+    let kinds = ["refused_target", "page_without_robots", "too_soon"];
+    assert_eq!(found["requests"], seen.requests, "every request that arrived is in the archive");
+    for kind in kinds {
+        assert_eq!(found["counts"][kind].as_u64().unwrap_or(0), seen.count(kind), "{kind}: {found:#} {seen}");
+    }
+    kinds.map(|kind| seen.count(kind))
+}
+
+/// 1,000 origins with `COMITY_TEST_SIZE=all`.
+#[tokio::test(start_paused = true)]
+async fn both_auditors_agree_on_a_polite_crawl_and_on_one_with_exceptions() {
+    let origins = if std::env::var("COMITY_TEST_SIZE").is_ok_and(|size| size == "all") { 1_000 } else { 50 };
+    let home = TempDir::new().unwrap();
+    let second = Duration::from_secs(1);
+
+    let polite = home.path().join("polite");
+    let observer = crawl(&polite, origins, false).await;
+    let (code, found) = audited(&home, &polite, &[]);
+    assert_eq!((code, compare(&found, &observer, second)), (Some(0), [0, 0, 0]), "{found:#}");
+    assert!(found["decisions"].as_u64() > Some(origins as u64 * 2), "{found:#}");
+    verified_without_our_code(&polite, 0);
+    // Whoever had asked for more finds each request that came before that.
+    let (code, found) = audited(&home, &polite, &["--floor", "2s"]);
+    let [refused, without, soon] = compare(&found, &observer, 2 * second);
+    assert_eq!((code, refused, without), (Some(1), 0, 0));
+    assert!(soon > origins as u64, "{soon}");
+
+    let excepted = home.path().join("excepted");
+    let observer = crawl(&excepted, origins, true).await;
+    let (code, found) = audited(&home, &excepted, &[]);
+    assert_eq!((code, found["excepted"].as_u64() > Some(0)), (Some(0), true), "{found:#}");
+    let (code, found) = audited(&home, &excepted, &["--strict"]);
+    let [refused, without, soon] = compare(&found, &observer, second);
+    assert_eq!(code, Some(1));
+    assert!(refused > 0 && without > 0 && soon > 0, "{refused} {without} {soon}");
+}
+
+/// An altered record, or a copy that was exchanged, is not what the archive says.
+#[tokio::test(start_paused = true)]
+async fn what_the_evidence_does_not_bear_out_is_found() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    crawl(&dir, 2, false).await;
+    let index = dir.join("evidence/index.jsonl");
+    let text = std::fs::read_to_string(&index).unwrap();
+    // The second site's copy is said to have been the first one's.
+    let digest = |line: &str| serde_json::from_str::<Value>(line).unwrap()["digest"].as_str().map(ToOwned::to_owned);
+    let digests: Vec<String> = text.lines().filter_map(digest).collect();
+    let kept = dir.join("evidence").join(&digests[1][..2]).join(&digests[1]);
+    std::fs::write(&index, text.replace(&digests[1], &digests[0])).unwrap();
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!(code, Some(1));
+    assert!(found["counts"]["copy_differs"].as_u64() > Some(0), "{found:#}");
+    std::fs::write(&index, &text).unwrap();
+    std::fs::remove_file(kept).unwrap();
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!(code, Some(1));
+    assert!(found["counts"]["decision"].as_u64() > Some(0), "{found:#}");
+    assert!(found["counts"]["page_without_robots"].as_u64() > Some(0), "{found:#}");
+}
