@@ -355,4 +355,19 @@ async fn the_schedule_goes_on_in_the_next_run() {
     assert_eq!(asked(&observer, "http://a.test/x"), 4);
     let sent: Vec<_> = observer.log().iter().filter(|seen| seen.request.path() == "/x").cloned().collect();
     assert!(sent[1..].iter().all(|seen| seen.request.field("if-none-match").as_deref() == Some("\"1\"")));
+
+    // Each later record names the capture of the first run, which holds the body.
+    let lines = comity_archive::read_records(dir.path()).unwrap();
+    let records: Vec<_> = lines.map(|line| line.unwrap().record().unwrap().unwrap()).collect();
+    let of_page: Vec<_> = records.iter().filter(|record| record.url == "http://a.test/x").collect();
+    let outcomes: Vec<&str> = of_page.iter().map(|record| &*record.outcome).collect();
+    assert_eq!(outcomes, ["fetched", "not_modified", "not_modified", "fetched"]);
+    let first = of_page[0].response.as_ref().unwrap();
+    assert!(first.repeats.is_none());
+    let whole = of_page[0].warc.as_ref().unwrap().response.as_ref().unwrap().id.clone();
+    let profiles = ["server-not-modified", "server-not-modified", "identical-payload-digest"];
+    for (record, profile) in of_page[1..].iter().zip(profiles) {
+        let repeats = record.response.as_ref().unwrap().repeats.as_ref().unwrap();
+        assert_eq!((repeats.record.as_deref(), &*repeats.profile), (Some(&*whole), profile));
+    }
 }
