@@ -3,10 +3,10 @@
 
 #[path = "command/audit.rs"]
 mod audit;
-#[path = "command/explain.rs"]
-mod explain;
 #[path = "command/control.rs"]
 mod control;
+#[path = "command/explain.rs"]
+mod explain;
 #[path = "command/resume.rs"]
 mod resume;
 

@@ -132,9 +132,22 @@ pub trait Frontier: Send + Sync + fmt::Debug {
     /// Lists the fingerprints of the URLs ever taken, in the order in which they were, commit by commit. A fingerprint tells
     /// that its URL was taken; neither which URL it is of nor what became of it can be read from it.
     ///
+    /// `until`: the last commit to list ([`Frontier::last_taken`]), so that a list which takes long does not hold URLs that were
+    /// taken meanwhile.
+    ///
     /// # Errors
     /// When the store fails.
-    fn seen<'a>(&'a self, after: Option<u64>) -> BoxFuture<'a, Result<Page<UrlKey, u64>, FrontierError>>;
+    fn seen<'a>(
+        &'a self,
+        after: Option<u64>,
+        until: Option<u64>,
+    ) -> BoxFuture<'a, Result<Page<UrlKey, u64>, FrontierError>>;
+
+    /// Number of the last commit that took URLs; 0 before the first.
+    ///
+    /// # Errors
+    /// When the frontier cannot be reached.
+    fn last_taken<'a>(&'a self) -> BoxFuture<'a, Result<u64, FrontierError>>;
 
     /// Marks fingerprints as seen, made with the same key as those of this frontier's offers: their URLs are not taken any
     /// more. They count in no sum. Gives how many were new. One atomic commit.

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::OtherRules;
-use comity_gate::{Gate, GateConfig, StateDir};
+use comity_gate::{Gate, GateConfig, OptOutFiles, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, Scope};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use crate::config::{ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring};
+use crate::config::{ConfigError, ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring};
 use crate::control::server::serve;
 use crate::control::socket::{self, Door, NoDoor};
-use crate::control::{Control, Running};
+use crate::control::{self, Control, Running};
 use crate::directory::ScopeSeeds;
 use crate::engine::{Engine, Handlers, Keys, Live, Shared, Tally, Traps};
 use crate::keep::Keeper;
@@ -241,6 +241,9 @@ impl CrawlerBuilder {
         if let Some(dir) = &dir {
             notes.extend(open::directory(dir, &mut config, accept_config)?);
         }
+        if let Some(dir) = &dir {
+            config.optouts = with_own_optouts(dir, &config)?;
+        }
         let state = archive::open_state(dir.as_deref(), &config, &clock)?;
         let rules = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
         let accepted = Accepted { rules, loss: accept_loss };
@@ -258,7 +261,7 @@ impl CrawlerBuilder {
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
         let keeper = Keeper::new(opened, clock.clone(), sites.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
-        let control = Running::open(dir.as_deref(), config.clone(), &gate, &*clock)?;
+        let control = Running::open(dir.as_deref(), (config.clone(), key), &gate, &*clock)?;
         let shared = Arc::new(Shared {
             frontier,
             keys: Keys::new(KeyHasher::new(key), config.keys),
@@ -304,6 +307,16 @@ fn door(dir: Option<&Path>, work: Work, notes: &mut Vec<String>) -> Result<Optio
             Ok(None)
         }
     }
+}
+
+/// The opt-out files of the configuration and the crawl's own, whether that exists yet or not: `comity optout add --dir`.
+///
+/// # Errors
+/// The first line that cannot be read.
+fn with_own_optouts(dir: &Path, config: &CrawlConfig) -> Result<OptOutFiles, Error> {
+    let mut files = config.resolved().optout.files.unwrap_or_default();
+    files.push(control::own_optouts(dir));
+    OptOutFiles::open(&files).map_err(|fault| ConfigError::from(fault).into())
 }
 
 /// The key of the seen-set's fingerprints, as [`archive::fresh_key`].

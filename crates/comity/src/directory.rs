@@ -102,24 +102,33 @@ impl ScopeSeeds {
         let path = dir.join("state").join("scope-seeds");
         let wrong = |e: std::io::Error| Error::directory(format!("{} cannot be used: {e}", path.display()));
         fs::create_dir_all(dir.join("state")).map_err(wrong)?;
-        let mut seeds = Vec::new();
-        if path.exists() {
-            let list = fs::read(&path).map_err(wrong)?;
-            let lines = list.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
-            seeds.extend(lines.filter_map(|line| CrawlUrl::parse(std::str::from_utf8(line).ok()?).ok()));
-        }
+        let seeds = Self::read(dir)?;
         let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(wrong)?;
         // What the last run left of a line becomes none by the next one's end: it is no URL with what is put behind it.
         file.write_all(b" cut\n").map_err(wrong)?;
         Ok((Self { file, path }, seeds))
     }
 
-    /// Adds one.
+    /// Reads the list of the crawl in `dir`.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub(crate) fn add(&mut self, seed: &CrawlUrl) -> Result<(), Error> {
-        let line = format!("{seed}\n");
+    /// When it cannot be read.
+    pub(crate) fn read(dir: &Path) -> Result<Vec<CrawlUrl>, Error> {
+        let path = dir.join("state").join("scope-seeds");
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let list = fs::read(&path).map_err(|e| Error::directory(format!("{} cannot be used: {e}", path.display())))?;
+        let lines = list.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
+        Ok(lines.filter_map(|line| CrawlUrl::parse(std::str::from_utf8(line).ok()?).ok()).collect())
+    }
+
+    /// Adds some.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn add(&mut self, seeds: &[CrawlUrl]) -> Result<(), Error> {
+        let line: String = seeds.iter().map(|seed| format!("{seed}\n")).collect();
         // Before the seed's settlement, which may be safe against a power cut within a second.
         self.file
             .write_all(line.as_bytes())

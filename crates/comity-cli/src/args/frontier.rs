@@ -14,6 +14,10 @@ pub(crate) enum FrontierCommand {
     Release(FrontierRelease),
     /// Add seeds; their origins belong to the crawl from now on.
     Seed(FrontierSeed),
+    /// Print the queue as JSON lines, with the fingerprints of every URL ever taken.
+    Export(FrontierExport),
+    /// Take in such lines: into a crawl, or with --config into a new one.
+    Import(FrontierImport),
 }
 
 #[derive(Debug, Args)]
@@ -98,6 +102,32 @@ pub(crate) struct FrontierSeed {
     #[arg(long, value_name = "FILE|-")]
     pub(crate) seeds: Option<PathBuf>,
     /// A JSON object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FrontierExport {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// Where to write; default: standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Leave the fingerprints out: pages that were fetched are then fetched again where links lead to them.
+    #[arg(long)]
+    pub(crate) no_seen: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FrontierImport {
+    /// The crawl directory.
+    pub(crate) dir: PathBuf,
+    /// The export, or any lines {"url":"https://…"}; - for standard input.
+    pub(crate) file: PathBuf,
+    /// The configuration of a new crawl, where DIR holds none; the crawl.toml of the exported one will do.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// One JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -26,6 +26,9 @@ pub(crate) struct OptoutChange {
     /// The opt-out file; default: the first of `[optout] files` in your configuration, else optout.jsonl beside it.
     #[arg(long)]
     pub(crate) file: Option<PathBuf>,
+    /// The own opt-out file of the crawl in this folder; one that runs obeys before the command ends.
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -33,6 +36,9 @@ pub(crate) struct OptoutList {
     /// The opt-out file; default: every one of `[optout] files` in your configuration, else optout.jsonl beside it.
     #[arg(long)]
     pub(crate) file: Option<PathBuf>,
+    /// The own opt-out file of the crawl in this folder; one that runs obeys before the command ends.
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) dir: Option<PathBuf>,
     /// A JSON object a line.
     #[arg(long)]
     pub(crate) json: bool,

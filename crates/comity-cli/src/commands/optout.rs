@@ -1,9 +1,11 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use comity::control::{Op, own_optouts};
 use comity::policy::{Clock as _, OptOut, OptOutAction, OptOutLine, OptOutTarget};
 use comity_gate::{OptOutFault, OptOutReading, append_optout};
 use serde_json::json;
 
+use super::frontier::Crawl;
 use super::print;
 use crate::args::{OptoutChange, OptoutCommand, OptoutList};
 use crate::exit::{Exit, Failure};
@@ -22,6 +24,7 @@ fn add(change: &OptoutChange) -> Result<Exit, Failure> {
     let (file, line) = line(change, OptOutAction::Add)?;
     append_optout(&file, &line).map_err(unwritten)?;
     tell_faults(&OptOutReading::of(&file).map_err(unreadable)?);
+    obeyed(change)?;
     print(&format!("{} is opted out from now on ({})", line.target, file.display()))?;
     if let OptOutTarget::Domain(domain) = &line.target
         && is_public_suffix(domain)
@@ -41,15 +44,17 @@ fn remove(change: &OptoutChange) -> Result<Exit, Failure> {
         return Ok(Exit::Findings);
     }
     append_optout(&file, &line).map_err(unwritten)?;
+    obeyed(change)?;
     print(&format!("{} is no longer opted out ({})", line.target, file.display()))?;
     tell_cover(&OptOutReading::of(&file).map_err(unreadable)?, &line.target);
     Ok(Exit::Done)
 }
 
 fn list(list: &OptoutList) -> Result<Exit, Failure> {
-    let files = match &list.file {
-        Some(file) => vec![file.clone()],
-        None => optout_files()?,
+    let files = match (&list.file, &list.dir) {
+        (Some(file), _) => vec![file.clone()],
+        (None, Some(dir)) => vec![own_file(dir)?],
+        (None, None) => optout_files()?,
     };
     let mut exit = Exit::Done;
     for file in files {
@@ -71,14 +76,34 @@ fn line(change: &OptoutChange, action: OptOutAction) -> Result<(PathBuf, OptOutL
     let now = comity_fetch::SystemClock::new().wall();
     let line = OptOutLine::new(action, target, &change.requested_by, &change.reason, now)
         .map_err(|(field, what)| Failure::usage(format!("--{}: {what}", field.replace('_', "-"))))?;
-    let file = match &change.file {
-        Some(file) => file.clone(),
-        None => optout_files()?
+    let file = match (&change.file, &change.dir) {
+        (Some(file), _) => file.clone(),
+        (None, Some(dir)) => own_file(dir)?,
+        (None, None) => optout_files()?
             .into_iter()
             .next()
             .ok_or_else(|| Failure::usage("neither XDG_CONFIG_HOME nor HOME is set").hint("give --file FILE"))?,
     };
     Ok((file, line))
+}
+
+/// The own file of the crawl in `dir`.
+fn own_file(dir: &Path) -> Result<PathBuf, Failure> {
+    if dir.join("crawl.toml").is_file() {
+        return Ok(own_optouts(dir));
+    }
+    Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"))
+}
+
+/// Where a crawl was named that runs: returns when it obeys, and nothing is open to those who are opted out.
+fn obeyed(change: &OptoutChange) -> Result<(), Failure> {
+    let Some(dir) = &change.dir else { return Ok(()) };
+    let Some(mut crawl) = Crawl::running(dir)? else { return Ok(()) };
+    let open = crawl.ask(Op::Optouts)?.about["open"].as_u64().unwrap_or_default();
+    if open > 0 {
+        eprintln!("note: {open} requests that left before are still open");
+    }
+    Ok(())
 }
 
 fn as_text(one: &OptOut) -> String {

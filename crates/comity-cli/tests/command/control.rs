@@ -1,7 +1,8 @@
 //! Crawls that are looked at and steered from another process, while they run and while they are stopped.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -21,10 +22,17 @@ async fn serve() -> Served {
 
 /// A crawl of the whole web into `dir`, some fifteen pages a second and site.
 fn start(home: &Path, served: &Served, dir: &Path) -> Child {
+    start_with(home, served, dir, &[])
+}
+
+fn start_with(home: &Path, served: &Served, dir: &Path, more: &[&str]) -> Child {
     let config = dir.with_extension("toml");
     fs::write(&config, "[archive]\nmin_free = \"1MB\"\n[politeness]\ndelay = \"60ms\"\n").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_comity"));
-    command.args(["crawl", "--dir", text(dir), "--config", text(&config), "--allow-address", "127.0.0.0/8"]).args(WHO);
+    command
+        .args(["crawl", "--dir", text(dir), "--config", text(&config), "--allow-address", "127.0.0.0/8"])
+        .args(WHO)
+        .args(more);
     for (name, addresses) in served.names() {
         command.arg("--resolve").arg(format!("{name}={}", addresses[0]));
     }
@@ -112,14 +120,121 @@ fn a_crawl_is_steered_through_its_socket_killed_and_steered_through_its_queue() 
     assert_eq!(comity(home.path(), &["frontier", "release", text(&dir), &origins[1]]).status.code(), Some(1));
     let output = start(home.path(), &served, &dir).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let asked = |site: usize| {
-        let log = observer.log();
-        let of_site = log.iter().filter(|seen| seen.site == Some(site) && !seen.request.is_robots_txt());
-        of_site.map(|seen| seen.request.target().to_vec()).collect::<std::collections::BTreeSet<_>>()
-    };
-    assert_eq!(asked(1).len(), PAGES as usize, "nothing of the parked site is lost");
-    assert!(asked(0).contains(b"/added".as_slice()));
+    assert_eq!(asked(&observer, 1).len(), PAGES as usize, "nothing of the parked site is lost");
+    assert!(asked(&observer, 0).contains_key("/added"));
     runtime.block_on(served.shutdown());
+}
+
+/// The pages that a site was asked for, with how often.
+fn asked(observer: &Observer, site: usize) -> BTreeMap<String, usize> {
+    let mut asked = BTreeMap::new();
+    for seen in observer.log().iter().filter(|seen| seen.site == Some(site) && !seen.request.is_robots_txt()) {
+        *asked.entry(String::from_utf8_lossy(seen.request.target()).into_owned()).or_default() += 1;
+    }
+    asked
+}
+
+#[test]
+fn an_exported_crawl_is_finished_elsewhere_and_nothing_is_asked_for_twice() {
+    let (home, runtime) = (TempDir::new().unwrap(), tokio::runtime::Runtime::new().unwrap());
+    let served = runtime.block_on(serve());
+    let observer = served.observer();
+    let (first, second, file) =
+        (home.path().join("first"), home.path().join("second"), home.path().join("export.jsonl"));
+    let crawl = start_with(home.path(), &served, &first, &["--max-pages", "30"]).wait_with_output().unwrap();
+    assert_eq!(crawl.status.code(), Some(3), "{}", stderr(&crawl));
+    let output = comity(home.path(), &["frontier", "export", text(&first), "--output", text(&file)]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let export = fs::read_to_string(&file).unwrap();
+    let queued = lines(home.path(), &["frontier", "stats", text(&first), "--json"])[0]["queued"].clone();
+    let end: Value = serde_json::from_str(export.lines().last().unwrap()).unwrap();
+    assert_eq!(end["end"]["urls"], queued);
+
+    // Without a configuration there is nothing to begin it by.
+    let output = comity(home.path(), &["frontier", "import", text(&second), text(&file)]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--config"), "{}", stderr(&output));
+    let mark = first.join("crawl.toml");
+    let import = ["frontier", "import", text(&second), text(&file), "--config", text(&mark), "--json"];
+    let report = &lines(home.path(), &import)[0];
+    assert_eq!((&report["new"], &report["bad"], &report["cut"]), (&queued, &0.into(), &false.into()), "{report}");
+    assert_eq!(report["prints_of_others"], 0, "{report}");
+    let output = comity(home.path(), &["crawl", "--dir", text(&second), "--max-pages", "1000"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for site in 0..SITES {
+        let asked = asked(&observer, site);
+        assert_eq!(asked.len(), PAGES as usize, "site {site}");
+        assert!(asked.values().all(|times| *times == 1), "site {site}: {asked:?}");
+    }
+
+    // Into a crawl that is there: its own key, so fingerprints are of no use; a cut file and bad lines are told and stop nothing.
+    let cut: String = export.lines().take(3).map(|line| format!("{line}\n")).collect();
+    fs::write(
+        &file,
+        format!("{cut}no json\n{{\"url\":\"ftp://a.test/\"}}\n{{\"url\":\"{}/more\"}}\n", served.origins()[0]),
+    )
+    .unwrap();
+    let output = comity(home.path(), &["frontier", "import", text(&second), text(&file), "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["new"], &report["bad"], &report["cut"]), (&1.into(), &2.into(), &true.into()), "{report}");
+    let said = stderr(&output);
+    assert!(
+        said.contains("export.jsonl:4: no JSON") && said.contains("export.jsonl:5: url: \"ftp://a.test/\""),
+        "{said}"
+    );
+    runtime.block_on(served.shutdown());
+}
+
+#[cfg(unix)]
+#[test]
+fn reload_and_optout_reach_the_crawl_that_runs() {
+    let (home, runtime) = (TempDir::new().unwrap(), tokio::runtime::Runtime::new().unwrap());
+    let served = runtime.block_on(serve());
+    let (origins, observer) = (served.origins(), served.observer());
+    let dir = home.path().join("d");
+    let crawl = start(home.path(), &served, &dir);
+    until("the sites are asked", || (0..SITES).all(|site| seen_by(&observer, site) > 3));
+
+    // The file that it was started with, changed.
+    let config = dir.with_extension("toml");
+    let changed = fs::read_to_string(&config).unwrap() + &format!("[crawl]\nexclude = [\"{}/*\"]\n", origins[0]);
+    fs::write(&config, changed).unwrap();
+    let shown = &lines(home.path(), &["reload", text(&dir), "--show", "--json"])[0];
+    assert_eq!(shown["changes"].as_array().unwrap().len(), 1, "{shown}");
+    let done = &lines(home.path(), &["reload", text(&dir), "--json"])[0];
+    assert_eq!((&done["changes"], &done["open"]), (&shown["changes"], &0.into()));
+    let excluded = seen_by(&observer, 0);
+    let add = ["optout", "add", &origins[1], "--requested-by", "owner", "--reason", "letter", "--dir", text(&dir)];
+    let output = comity(home.path(), &add);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let out = seen_by(&observer, 1);
+    let before = seen_by(&observer, 2);
+    until("the other one goes on", || seen_by(&observer, 2) > before + 5);
+    assert_eq!((seen_by(&observer, 0), seen_by(&observer, 1)), (excluded, out));
+    let refused =
+        comity(home.path(), &["reload", text(&dir), "--config", text(&own(home.path(), "[crawl]\nscope = \"any\"\n"))]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("crawl.scope") && stderr(&refused).contains("--accept-config"),
+        "{}",
+        stderr(&refused)
+    );
+    let output = crawl.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "every URL has its outcome: {}", stderr(&output));
+    assert_eq!((seen_by(&observer, 0), seen_by(&observer, 1)), (excluded, out));
+    let output = comity(home.path(), &["reload", text(&dir)]);
+    assert_eq!(output.status.code(), Some(6), "it is over: {}", stderr(&output));
+    let listed = lines(home.path(), &["optout", "list", "--dir", text(&dir), "--json"]);
+    assert_eq!((listed.len(), &listed[0]["target"]), (1, &origins[1].as_str().into()));
+    runtime.block_on(served.shutdown());
+}
+
+/// A configuration file with this in it.
+fn own(home: &Path, text: &str) -> PathBuf {
+    let path = home.join("other.toml");
+    fs::write(&path, text).unwrap();
+    path
 }
 
 #[cfg(unix)]

@@ -86,9 +86,10 @@ impl<S: Store> Inner<S> {
         Ok(page)
     }
 
-    pub(super) fn seen(&self, after: Option<u64>) -> Result<Page<UrlKey, u64>, StoreError> {
+    pub(super) fn seen(&self, after: Option<u64>, until: Option<u64>) -> Result<Page<UrlKey, u64>, StoreError> {
         let from = after.map(|commit| behind(&commit.to_be_bytes())).unwrap_or_default();
-        let read = self.store.peek(Keyspace::Seen, &from, &[0xff; 9], SEEN_ROWS)?;
+        let until = until.map_or_else(|| vec![0xff; 9], |until| behind(&until.to_be_bytes()));
+        let read = self.store.peek(Keyspace::Seen, &from, &until, SEEN_ROWS)?;
         let is_last = read.len() < SEEN_ROWS;
         let last = read.last().and_then(|(key, _)| key.as_slice().try_into().ok()).map(u64::from_be_bytes);
         let keys = |prints: &[u8]| prints.as_chunks::<16>().0.iter().map(|print| UrlKey::from_bytes(*print)).collect();

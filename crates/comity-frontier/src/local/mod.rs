@@ -268,8 +268,16 @@ impl<S: Store + 'static> Frontier for Local<S> {
         Box::pin(self.work(move |inner| inner.urls(of.as_ref(), after.as_ref(), n)))
     }
 
-    fn seen<'a>(&'a self, after: Option<u64>) -> BoxFuture<'a, Result<Page<UrlKey, u64>, FrontierError>> {
-        Box::pin(self.work(move |inner| inner.seen(after)))
+    fn seen<'a>(
+        &'a self,
+        after: Option<u64>,
+        until: Option<u64>,
+    ) -> BoxFuture<'a, Result<Page<UrlKey, u64>, FrontierError>> {
+        Box::pin(self.work(move |inner| inner.seen(after, until)))
+    }
+
+    fn last_taken<'a>(&'a self) -> BoxFuture<'a, Result<u64, FrontierError>> {
+        Box::pin(self.work(|inner| Ok(inner.roster.next_commit().saturating_sub(1))))
     }
 
     fn mark_seen<'a>(&'a self, keys: Vec<UrlKey>) -> BoxFuture<'a, Result<u64, FrontierError>> {

@@ -88,7 +88,9 @@ cases! {
 
     fingerprints_that_are_handed_over_are_seen(frontier, _judge, config()) {
         let keys = |texts: &[&str]| texts.iter().map(|text| offer(text).key).collect::<Vec<_>>();
+        assert_eq!(frontier.last_taken().await.unwrap(), 0);
         add(frontier, &["http://a.test/1"]).await;
+        let first = frontier.last_taken().await.unwrap();
         let handed = keys(&["http://a.test/1", "http://a.test/2", "http://a.test/2", "http://a.test/3"]);
         assert_eq!(frontier.mark_seen(handed).await.unwrap(), 2);
         assert_eq!(frontier.mark_seen(keys(&["http://a.test/3"])).await.unwrap(), 0);
@@ -96,13 +98,15 @@ cases! {
         assert_eq!(answers, [Offered::Seen, Offered::Seen, Offered::New]);
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let page = frontier.seen(after).await.unwrap();
+            let page = frontier.seen(after, None).await.unwrap();
             found.extend(page.rows);
             after = page.next;
             if after.is_none() {
                 break;
             }
         }
+        let bounded = frontier.seen(None, Some(first)).await.unwrap();
+        assert_eq!((bounded.rows, bounded.next), (keys(&["http://a.test/1"]), None), "what was taken later is not in it");
         found.sort_unstable();
         let mut expected = keys(&["http://a.test/1", "http://a.test/2", "http://a.test/3", "http://a.test/4"]);
         expected.sort_unstable();

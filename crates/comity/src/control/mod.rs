@@ -8,12 +8,13 @@
 //! |---|---|
 //! | `op` | [`Op`] and [`Answer`]: what can be asked, as it travels |
 //! | `subject` | whom it is asked of: a crawl that runs, or a stopped one |
-//! | `look`, `parks`, `seed`, `reload` | what each [`Op`] does |
+//! | `look`, `parks`, `seed`, `moves`, `reload` | what each [`Op`] does |
 //! | `rows` | the rows of lists, as JSON |
 //! | `socket`, `server` | the Unix socket: its place, its owner, its lines |
 
 mod error;
 mod look;
+mod moves;
 mod op;
 mod parks;
 mod reload;
@@ -23,10 +24,11 @@ pub(crate) mod server;
 pub mod socket;
 mod subject;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use error::{ControlError, ControlFault};
+pub use moves::Prints;
 pub use op::{Answer, Filter, Op, PlaceText, Request, VERSION};
 pub(crate) use parks::ParkFile;
 pub use parks::Parked;
@@ -35,7 +37,14 @@ pub(crate) use subject::Running;
 
 use self::subject::{Stopped, Subject};
 use crate::Error;
+use crate::config::ConfigFile;
 use crate::engine::Shared;
+
+/// The crawl's own opt-out file, beside those of its configuration: read by every run, and looked at while one runs.
+#[must_use]
+pub fn own_optouts(dir: &Path) -> PathBuf {
+    dir.join("state").join("optout.jsonl")
+}
 
 /// A handle on a crawl. Cheap to clone; does not keep the crawl alive.
 ///
@@ -61,6 +70,15 @@ impl Control {
         Ok(Self { subject: Subject::Stopped(Arc::new(Stopped::open(dir)?)) })
     }
 
+    /// Begins a crawl in `dir`, which is new or empty, without a request: to be filled, and to be gone on with. `prints` are those of
+    /// an export that is to be taken in: its fingerprints are of use when the key rules are the same.
+    ///
+    /// # Errors
+    /// A setting that cannot be used, or a directory that holds something.
+    pub fn create(dir: &Path, file: ConfigFile, prints: Option<&Prints>) -> Result<Self, Error> {
+        Ok(Self { subject: Subject::Stopped(Arc::new(Stopped::create(dir, file, prints)?)) })
+    }
+
     /// Whether the crawl runs in this process.
     #[must_use]
     pub const fn is_running(&self) -> bool {
@@ -80,6 +98,10 @@ impl Control {
             Op::Park { origin, until, why } => Ok(self.park(origin, until, &why).await?.answer()),
             Op::Release { origin } => self.release(&origin).await,
             Op::Seed { urls } => self.seed(&urls).await,
+            Op::Optouts => self.optouts().await,
+            Op::Head => self.head().await,
+            Op::Seen { after, last } => self.seen(after, last).await,
+            Op::Import { lines, first, prints } => self.import(&lines, first, prints.as_ref()).await,
             Op::Reload { config, show } => self.reload_text(&config, show).await,
         }
     }

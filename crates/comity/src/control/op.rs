@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Prints;
+
 /// The version of requests and answers.
 pub const VERSION: u8 = 1;
 
@@ -68,6 +70,28 @@ pub enum Op {
     Seed {
         /// Absolute http and https URLs, 1000 at most.
         urls: Vec<String>,
+    },
+    /// The opt-out files are read now. Answered when nothing is open to those who are opted out, or says what is.
+    Optouts,
+    /// How an export begins: a row for each URL that widened the scope; by what fingerprints are made, and the last commit.
+    Head,
+    /// Fingerprints of the URLs ever taken, up to that commit: rows of up to a thousand.
+    Seen {
+        /// The commit of the page before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<u64>,
+        /// `last` of the head.
+        last: u64,
+    },
+    /// Takes in lines of an export, 1000 at most. A row for each bad one.
+    Import {
+        /// The lines.
+        lines: Vec<String>,
+        /// The number of the first in its file.
+        first: u64,
+        /// By what its fingerprints were made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prints: Option<Prints>,
     },
     /// Puts a configuration in force: a row for each change.
     Reload {

@@ -170,6 +170,17 @@ impl Control {
         Ok(Parked { open })
     }
 
+    /// `optouts`: looks at the opt-out files now, and waits until nothing is open to whom they cover.
+    pub(super) async fn optouts(&self) -> Result<Answer, ControlError> {
+        let held = self.subject.hold()?;
+        let Some(gate) = held.gate() else { return Ok(Answer::of(json!({"open": 0}))) };
+        gate.look_at_optouts();
+        let optouts = gate.optouts();
+        let open = last_request(gate, |origin| optouts.covering(origin).is_some()).await;
+        held.poke();
+        Ok(Answer::of(json!({"open": open})))
+    }
+
     /// Ends a park: the origin is asked again in its turn, by its own clocks.
     pub(super) async fn release(&self, name: &str) -> Result<Answer, ControlError> {
         let held = self.subject.hold()?;

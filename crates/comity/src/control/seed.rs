@@ -17,11 +17,8 @@ impl Control {
             return Err(ControlError::usage(format!("{} seeds: give 1 to {MOST} at once", texts.len())));
         }
         let urls = texts.iter().map(|text| seed(text)).collect::<Result<Vec<_>, _>>()?;
-        let mut offers = Vec::new();
-        for url in &urls {
-            held.widen(url)?;
-            offers.push(Offer::seed(url.clone(), held.key(url)));
-        }
+        held.widen(&urls)?;
+        let offers = urls.iter().map(|url| Offer::seed(url.clone(), held.key(url))).collect();
         let offered = held.frontier().offer(offers).await?;
         held.poke();
         let rows = urls.iter().zip(offered).map(|(url, offered)| {

@@ -8,9 +8,9 @@ use comity_gate::Gate;
 use comity_policy::Clock;
 use comity_url::{CrawlUrl, KeyHasher, UrlKey};
 
-use super::{ControlError, ParkFile};
+use super::{ControlError, ParkFile, Prints};
 use crate::config::{ConfigFile, CrawlConfig, QueueStore};
-use crate::directory::{self, ScopeSeeds};
+use crate::directory::{self, Claim, ScopeSeeds};
 use crate::engine::{Keys, Shared};
 use crate::open::{self, Accepted, Work};
 use crate::sites::Sites;
@@ -39,6 +39,7 @@ pub(crate) struct Running {
     /// What is in force.
     pub(super) config: tokio::sync::Mutex<CrawlConfig>,
     parks: Mutex<ParkFile>,
+    pub(super) prints: Prints,
 }
 
 /// The queue of a crawl that nobody runs.
@@ -50,6 +51,7 @@ pub(super) struct Stopped {
     keys: Keys,
     sites: Sites,
     parks: Mutex<ParkFile>,
+    prints: Prints,
 }
 
 impl Running {
@@ -57,10 +59,17 @@ impl Running {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn open(dir: Option<&Path>, config: CrawlConfig, gate: &Gate, clock: &dyn Clock) -> Result<Self, Error> {
+    pub(crate) fn open(
+        dir: Option<&Path>,
+        (config, key): (CrawlConfig, [u8; 16]),
+        gate: &Gate,
+        clock: &dyn Clock,
+    ) -> Result<Self, Error> {
         let parks = dir.map(|dir| ParkFile::open(dir, clock.wall())).transpose()?.unwrap_or_default();
         parks.all().cloned().for_each(|park| gate.park(park));
-        Ok(Self { dir: dir.map(Path::to_owned), config: tokio::sync::Mutex::new(config), parks: Mutex::new(parks) })
+        let prints = Prints::of(config.keys, key);
+        let config = tokio::sync::Mutex::new(config);
+        Ok(Self { dir: dir.map(Path::to_owned), config, parks: Mutex::new(parks), prints })
     }
 }
 
@@ -115,11 +124,27 @@ impl Held {
         }
     }
 
-    /// Opens the scope around a URL, in this run and in those that go on with it.
-    pub(super) fn widen(&self, url: &CrawlUrl) -> Result<(), Error> {
+    /// Opens the scope around URLs, in this run and in those that go on with it.
+    pub(super) fn widen(&self, urls: &[CrawlUrl]) -> Result<(), Error> {
         match self {
-            Self::Running(shared) => shared.widen_scope(url),
-            Self::Stopped(stopped) => ScopeSeeds::open(&stopped.dir)?.0.add(url),
+            _ if urls.is_empty() => Ok(()),
+            Self::Running(shared) => shared.widen_scope(urls),
+            Self::Stopped(stopped) => ScopeSeeds::open(&stopped.dir)?.0.add(urls),
+        }
+    }
+
+    pub(super) fn dir(&self) -> Option<&Path> {
+        match self {
+            Self::Running(shared) => shared.control.dir.as_deref(),
+            Self::Stopped(stopped) => Some(&stopped.dir),
+        }
+    }
+
+    /// By what the fingerprints of this crawl are made.
+    pub(super) fn prints(&self) -> Prints {
+        match self {
+            Self::Running(shared) => shared.control.prints.clone(),
+            Self::Stopped(stopped) => stopped.prints.clone(),
         }
     }
 
@@ -144,10 +169,27 @@ impl Stopped {
         let file: ConfigFile = toml::from_str(&text)
             .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
         let config = CrawlConfig { store: QueueStore::Disk, ..CrawlConfig::resolve(file)? };
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        Self::over(dir, &config, archive::fresh_key()?)
+    }
+
+    pub(super) fn create(dir: &Path, file: ConfigFile, prints: Option<&Prints>) -> Result<Self, Error> {
+        let config = CrawlConfig::resolve(file)?;
+        if config.store != QueueStore::Disk {
+            return Err(Error::directory("[frontier] store: a crawl that is to be gone on with has its queue on disk"));
+        }
+        let Claim::Fresh = directory::claim(dir)? else {
+            return Err(Error::directory(format!("{} holds a crawl already", dir.display())));
+        };
         let fresh = archive::fresh_key()?;
+        let of_export = prints.and_then(Prints::key).filter(|key| prints == Some(&Prints::of(config.keys, *key)));
+        open::mark(dir, &config)?;
+        Self::over(dir, &config, of_export.unwrap_or(fresh))
+    }
+
+    fn over(dir: &Path, config: &CrawlConfig, fresh: [u8; 16]) -> Result<Self, Error> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let accepted = Accepted { rules: OtherRules::Refuse, loss: false };
-        let (queue, key) = open::queue(Some(dir), &config, &clock, (fresh, accepted), Work::OnThread)?;
+        let (queue, key) = open::queue(Some(dir), config, &clock, (fresh, accepted), Work::OnThread)?;
         // What a power cut may have taken stays kept until a crawl holds the queue to its records.
         let (frontier, _) = queue.beside(None)?;
         Ok(Self {
@@ -156,6 +198,7 @@ impl Stopped {
             keys: Keys::new(KeyHasher::new(key), config.keys),
             sites: Sites::new(config.sitemaps, config.keys.clean_param),
             parks: Mutex::new(ParkFile::open(dir, clock.wall())?),
+            prints: Prints::of(config.keys, key),
             clock,
         })
     }

@@ -67,11 +67,13 @@ impl Shared {
     }
 
     /// The target of a seed's redirect belongs to the scope (design §7), in this run and in those that go on with it.
-    pub(crate) fn widen_scope(&self, target: &CrawlUrl) -> Result<(), Error> {
-        self.scope().add_seed(target);
-        self.traps.add_seed(target);
+    pub(crate) fn widen_scope(&self, targets: &[CrawlUrl]) -> Result<(), Error> {
+        for target in targets {
+            self.scope().add_seed(target);
+            self.traps.add_seed(target);
+        }
         let Some(seeds) = &self.scope_seeds else { return Ok(()) };
-        seeds.lock().unwrap_or_else(PoisonError::into_inner).add(target)
+        seeds.lock().unwrap_or_else(PoisonError::into_inner).add(targets)
     }
 
     pub(crate) fn tally(&self) -> MutexGuard<'_, Tally> {

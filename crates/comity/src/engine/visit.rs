@@ -124,7 +124,7 @@ impl Shared {
         }
         let (follow, decision) = self.after_page(&capture, found.page.as_ref(), decision);
         if let (Next::Redirect(target), true) = (&next, trip.seed) {
-            self.widen_scope(target)?;
+            self.widen_scope(std::slice::from_ref(target))?;
         }
         let mut seen = Seen::of(&capture, found.list.is_some());
         let offers =

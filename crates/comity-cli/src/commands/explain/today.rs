@@ -1,8 +1,9 @@
 //! What holds today: the configuration in the crawl's directory, and what its state remembers.
 
 use comity::config::{ConfigFile, CrawlConfig};
+use comity::control::own_optouts;
 use comity::policy::{Clock as _, WallTime};
-use comity_gate::{RememberedOrigin, StateDir};
+use comity_gate::{OptOutReading, RememberedOrigin, StateDir};
 use comity_url::CrawlUrl;
 
 /// What the crawl's configuration holds for the URL's origin today: its records tell what held when they were written.
@@ -12,8 +13,9 @@ pub(super) fn in_force(dir: &std::path::Path, url: &CrawlUrl) -> Vec<String> {
     let Ok(config) = file.and_then(CrawlConfig::resolve) else { return Vec::new() };
     let now = comity_fetch::SystemClock::new().wall();
     let overridden = config.overrides.in_force(url.origin(), now).map(|one| format!("  today     override {one}"));
+    let own = OptOutReading::of(&own_optouts(dir)).map(|reading| reading.optouts).unwrap_or_default();
     let optouts = config.optouts.optouts();
-    let out = optouts.covering(url.origin()).map(|one| {
+    let out = optouts.covering(url.origin()).or_else(|| own.covering(url.origin())).map(|one| {
         let line = &one.line;
         format!(
             "  today     opted out: {} asked for {} at {} ({}:{})",

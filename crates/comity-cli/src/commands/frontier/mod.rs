@@ -1,12 +1,14 @@
 //! `comity frontier`: what a crawl holds, and what it is to do with it.
 
 mod look;
+mod moves;
 mod reach;
 
 use comity::control::Op;
 use comity::policy::Clock as _;
 
 use self::look::{list, stats};
+use self::moves::{export, import};
 pub(crate) use self::reach::Crawl;
 use super::print;
 use crate::args::{FrontierCommand, FrontierPark, FrontierRelease, FrontierSeed};
@@ -16,7 +18,7 @@ use crate::settings::read_seeds;
 /// Seeds handed over at once.
 const SEEDS_AT_ONCE: usize = 1000;
 
-/// `comity frontier stats|list|park|release|seed`.
+/// `comity frontier stats|list|park|release|seed|export|import`.
 pub(crate) fn run(command: &FrontierCommand) -> Result<Exit, Failure> {
     match command {
         FrontierCommand::Stats(args) => stats(args),
@@ -24,6 +26,8 @@ pub(crate) fn run(command: &FrontierCommand) -> Result<Exit, Failure> {
         FrontierCommand::Park(args) => park(args),
         FrontierCommand::Release(args) => release(args),
         FrontierCommand::Seed(args) => seed(args),
+        FrontierCommand::Export(args) => export(args),
+        FrontierCommand::Import(args) => import(args),
     }
 }
 

@@ -28,9 +28,8 @@ impl Crawl {
         if !dir.join("crawl.toml").is_file() {
             return Err(Failure::usage(format!("{shown} holds no crawl")).hint("give the folder of the crawl"));
         }
-        #[cfg(unix)]
-        if let Some(stream) = comity::control::socket::connect(dir)? {
-            return line::Line::new(stream).map(Self::Running);
+        if let Some(running) = Self::running(dir)? {
+            return Ok(running);
         }
         let control = Control::stopped(dir).map_err(|error| {
             let silent = format!("a crawl runs in {shown} and cannot be reached: there is no control socket");
@@ -38,6 +37,20 @@ impl Crawl {
             if error.is_held() { Failure::unavailable(silent).hint(hint) } else { Failure::from(error) }
         })?;
         Ok(Self::Stopped(runtime()?, control))
+    }
+
+    /// The crawl that runs in `dir`, if one does.
+    ///
+    /// # Errors
+    /// Exit 6 when it does not answer.
+    pub(crate) fn running(dir: &Path) -> Result<Option<Self>, Failure> {
+        #[cfg(unix)]
+        if let Some(stream) = comity::control::socket::connect(dir)? {
+            return line::Line::new(stream).map(|line| Some(Self::Running(line)));
+        }
+        #[cfg(not(unix))]
+        let _ = dir;
+        Ok(None)
     }
 
     /// True for a crawl that runs.
