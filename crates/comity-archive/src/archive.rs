@@ -84,7 +84,11 @@ impl Archive {
         Self::create_on(Arc::new(RealDisk), dir, config, clock, entropy)
     }
 
-    pub(crate) fn create_on(
+    /// As [`Archive::create`], its files written through `disk`.
+    ///
+    /// # Errors
+    /// As [`Archive::create`].
+    pub fn create_on(
         disk: Arc<dyn Disk>,
         dir: &Path,
         config: ArchiveConfig,

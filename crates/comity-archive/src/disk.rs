@@ -3,25 +3,38 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The part of a file system that the archive writes through: real, or failing on purpose in tests.
-pub(crate) trait Disk: Send + Sync + fmt::Debug {
+/// The part of a file system that the archive writes its WARC and records files through: [`RealDisk`], or one that fails on
+/// purpose, in tests and simulations.
+pub trait Disk: Send + Sync + fmt::Debug {
     /// Creates a file that must not exist yet.
+    ///
+    /// # Errors
+    /// When it exists, or cannot be created.
     fn create(&self, path: &Path) -> io::Result<Box<dyn Backing>>;
     /// Bytes free for us in the folder; `None` where that cannot be read.
+    ///
+    /// # Errors
+    /// When the folder cannot be looked at.
     fn free(&self, folder: &Path) -> io::Result<Option<u64>>;
 }
 
 /// An open file of a [`Disk`].
-pub(crate) trait Backing: Write + Send + fmt::Debug {
+pub trait Backing: Write + Send + fmt::Debug {
     /// Cuts the file to `len` bytes and goes on writing there.
+    ///
+    /// # Errors
+    /// When the system does not: the file is as it was.
     fn cut(&mut self, len: u64) -> io::Result<()>;
     /// Bytes reach the device before this returns.
+    ///
+    /// # Errors
+    /// When the device says that they did not.
     fn sync(&self) -> io::Result<()>;
 }
 
 /// The file system of this machine.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RealDisk;
+pub struct RealDisk;
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn Backing>> {

@@ -1,6 +1,7 @@
 use std::collections::hash_map::RandomState;
+use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use comity_policy::{Clock, Instant, Random, SeededRandom, WallTime};
@@ -8,25 +9,41 @@ use comity_policy::{Clock, Instant, Random, SeededRandom, WallTime};
 /// The clock of a running process, over tokio's: where tokio's time is paused, so is this one.
 ///
 /// Instants count from the clock's construction, plus one second: no reading is [`Instant::START`].
-#[derive(Debug)]
+///
+/// Civil time follows the machine's, but for this: when that is set back, civil time goes on from where it was, at the pace of
+/// the monotonic clock, until the machine's has caught up or the process ends. It never goes back, since it orders records;
+/// and it never stands still, since a robots.txt would live for ever (our choice: docs/decisions/0039). A machine's
+/// clock that jumps ahead is believed at once.
 pub struct SystemClock {
     start: tokio::time::Instant,
     wall: Wall,
 }
 
-#[derive(Debug)]
 enum Wall {
-    /// The machine's civil time; the highest reading so far, in milliseconds.
-    Machine(AtomicI64),
+    /// Civil time that somebody else keeps: the machine.
+    Kept { read: Box<dyn Fn() -> WallTime + Send + Sync>, highest: Mutex<Option<Reading>> },
     /// Civil time at construction: moves with the monotonic clock.
     From(WallTime),
 }
 
+/// A civil time, and when it was read.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    wall: WallTime,
+    at: tokio::time::Instant,
+}
+
 impl SystemClock {
-    /// Civil time from the machine; a machine's clock that is set back stands still here until it has caught up.
+    /// Civil time from the machine.
     #[must_use]
     pub fn new() -> Self {
-        Self { start: now(), wall: Wall::Machine(AtomicI64::new(i64::MIN)) }
+        Self::following(|| WallTime::from_unix_millis(machine_millis()))
+    }
+
+    /// Civil time from `read`, as if that were the machine: for simulations of clocks that are set.
+    #[must_use]
+    pub fn following(read: impl Fn() -> WallTime + Send + Sync + 'static) -> Self {
+        Self { start: now(), wall: Wall::Kept { read: Box::new(read), highest: Mutex::default() } }
     }
 
     /// Civil time that starts at `wall` and moves with tokio's clock: for simulation and tests.
@@ -54,12 +71,26 @@ impl Clock for SystemClock {
     fn wall(&self) -> WallTime {
         match &self.wall {
             Wall::From(start) => start.after(self.elapsed()),
-            Wall::Machine(highest) => {
-                let reading = machine_millis();
-                let before = highest.fetch_max(reading, Ordering::Relaxed);
-                WallTime::from_unix_millis(before.max(reading))
+            Wall::Kept { read, highest } => {
+                let mut highest = highest.lock().unwrap_or_else(PoisonError::into_inner);
+                let reading = Reading { wall: read(), at: now() };
+                let going_on = highest.map(|last| last.wall.after(reading.at.saturating_duration_since(last.at)));
+                match going_on {
+                    // From the last reading of the machine: many short steps would lose their fractions.
+                    Some(going_on) if going_on > reading.wall => going_on,
+                    _ => {
+                        *highest = Some(reading);
+                        reading.wall
+                    }
+                }
             }
         }
+    }
+}
+
+impl fmt::Debug for SystemClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SystemClock").field("start", &self.start).finish_non_exhaustive()
     }
 }
 
@@ -99,6 +130,9 @@ fn machine_millis() -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -112,15 +146,35 @@ mod tests {
     }
 
     #[test]
-    fn machine_time_never_goes_backwards() {
+    fn the_machine_is_read() {
         let clock = SystemClock::new();
         let first = clock.wall();
         assert!(first.civil().0 >= 2024, "{first}");
-        // As if the machine's clock had been an hour ahead and was set back.
-        let ahead = first.after(Duration::from_secs(3600));
-        let Wall::Machine(highest) = &clock.wall else { panic!("not the machine's time") };
-        highest.store(ahead.unix_millis(), Ordering::Relaxed);
-        assert_eq!(clock.wall(), ahead);
+        assert!(clock.wall() >= first);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn civil_time_neither_goes_back_nor_stands_still_when_the_machine_is_set() {
+        const HOUR: i64 = 3_600_000;
+        /// What the machine says after another hour, and what the clock says then, in hours.
+        const STEPS: [(i64, i64); 8] =
+            [(101, 101), (100, 102), (0, 103), (1, 104), (105, 105), (200, 200), (102, 201), (300, 300)];
+        let machine = Arc::new(AtomicI64::new(100 * HOUR));
+        let read = machine.clone();
+        let clock = SystemClock::following(move || WallTime::from_unix_millis(read.load(Ordering::Relaxed)));
+        for (set, told) in STEPS {
+            // In steps that are no whole milliseconds.
+            for _ in 0..7 {
+                tokio::time::advance(Duration::from_secs(3600) / 7).await;
+                if set * HOUR < machine.load(Ordering::Relaxed) {
+                    machine.store(set * HOUR, Ordering::Relaxed);
+                }
+                clock.wall();
+            }
+            machine.store(set * HOUR, Ordering::Relaxed);
+            let (told, found) = (told * HOUR, clock.wall().unix_millis());
+            assert!((told - 10..=told).contains(&found), "{set}: {found} instead of {told}");
+        }
     }
 
     #[test]

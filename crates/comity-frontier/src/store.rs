@@ -34,6 +34,24 @@ pub trait Store: Send + fmt::Debug {
     fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError>;
 }
 
+impl<S: Store + ?Sized> Store for Box<S> {
+    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
+        (**self).commit(batch)
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        (**self).sync()
+    }
+
+    fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        (**self).get(space, key)
+    }
+
+    fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError> {
+        (**self).peek(space, from, until, limit)
+    }
+}
+
 /// A key and its value.
 pub type Row = (Vec<u8>, Vec<u8>);
 

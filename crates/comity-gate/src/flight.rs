@@ -65,8 +65,26 @@ impl Gate {
         }
     }
 
-    /// Ends every flight: nothing more is sent.
+    /// No robots.txt is asked for any more. What is under way is finished and recorded; [`Gate::landed`] waits for that.
+    pub fn drain(&self) {
+        self.inner.closing.send_replace(true);
+    }
+
+    /// Waits until no flight is under way; after [`Gate::drain`] that is one exchange at most.
+    pub async fn landed(&self) {
+        loop {
+            let flying = self.flights().values().find(|flight| !flight.task.is_finished()).map(|one| one.news.clone());
+            let Some(mut news) = flying else { return };
+            // Landed, or its task was aborted or panicked.
+            let _ = news.changed().await;
+            // The sender goes before its task has ended.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Ends every flight at once: nothing more is sent, and what is under way is given up.
     pub fn shutdown(&self) {
+        self.drain();
         for (_, flight) in self.flights().drain() {
             flight.task.abort();
         }
@@ -249,7 +267,9 @@ impl Gate {
     async fn turn_for_robots(&self, chain: &RobotsChain, trail: &mut Trail) -> Result<Slot, Landing> {
         let origin = chain.next_url().origin();
         let mut tries = 0;
+        let mut closing = self.inner.closing.subscribe();
         loop {
+            self.may_begin()?;
             self.may_be_asked(chain, trail)?;
             self.may_leave(chain)?;
             let candidates = match self.addresses(origin, chain.vantage()).await {
@@ -266,14 +286,28 @@ impl Gate {
             };
             let ready = match self.take_turn(Errand::Robots(chain), candidates).await {
                 // Looked at again: the turn may have taken long.
-                Ok(slot) => return self.may_be_asked(chain, trail).map(|()| slot),
+                Ok(slot) => return self.may_begin().and_then(|()| self.may_be_asked(chain, trail)).map(|()| slot),
                 Err(ready) => ready,
             };
             let wait = ready.at.since(self.inner.clock.now());
             if wait > PATIENCE {
                 return Err(self.far_ahead(chain, ready, wait));
             }
-            self.sleep_until(ready.at).await;
+            tokio::select! {
+                biased;
+                _ = closing.wait_for(|closing| *closing) => {}
+                () = self.sleep_until(ready.at) => {}
+            }
+        }
+    }
+
+    /// Nothing more is asked for once the gate is closing; nothing is learnt then.
+    fn may_begin(&self) -> Result<(), Landing> {
+        let at = self.inner.clock.now().after(PATIENCE);
+        if *self.inner.closing.borrow() {
+            Err(Landing::Later(Ready { at, clock: Reason::FetchCancelled }))
+        } else {
+            Ok(())
         }
     }
 }

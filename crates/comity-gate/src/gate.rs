@@ -11,7 +11,7 @@ use comity_policy::{
 use comity_robots::ProductToken;
 use comity_signals::Declared;
 use comity_url::{CrawlUrl, Origin};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::cache::{Idle, RobotsCache, RobotsKey};
 use crate::compiler::Compiler;
@@ -92,6 +92,8 @@ pub(crate) struct Inner {
     pub(crate) compiler: Compiler,
     pub(crate) cache: RobotsCache,
     pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
+    /// True once nothing more is to be asked for.
+    pub(crate) closing: watch::Sender<bool>,
     pub(crate) places: Arc<Semaphore>,
     pub(crate) queues: Queues,
     pub(crate) rates: RwLock<Arc<Rates>>,
@@ -140,6 +142,7 @@ impl Gate {
             ),
             compiler: Compiler::new(robots, lists.iter().map(text).collect()),
             flights: Mutex::default(),
+            closing: watch::Sender::new(false),
             places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
             queues: Queues::new(config.max_waiting),
             rates: RwLock::new(Arc::new(Rates::new(config.max_rate, config.max_rate_domain, clock.clone()))),

@@ -78,6 +78,9 @@ impl Gate {
         work: impl FnOnce(&StateDir) -> Result<T, StateError> + Send + 'static,
     ) -> Option<T> {
         let state: Arc<StateDir> = self.inner.state.clone()?;
+        if state.is_inline {
+            return work(&state).map_or_else(|error| said(&error), Some);
+        }
         match tokio::task::spawn_blocking(move || work(&state)).await {
             Ok(Ok(found)) => Some(found),
             Ok(Err(error)) => said(&error),

@@ -276,3 +276,34 @@ async fn traffic_in_the_last_tenth_of_a_life_asks_ahead_and_nobody_waits_for_it(
     assert!(matches!(process.gate.judge(&page("/")), Judgement::Allow(_)), "the new life has begun");
     assert_eq!(robots_requests(&observer), 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_life_that_seems_to_begin_in_the_future_is_over() {
+    for back in [Duration::from_secs(60), HOUR, HOUR * 24 * 365 * 50] {
+        let dir = tempfile::tempdir().unwrap();
+        let rules = Answer::text(RULES).field("Cache-Control", "max-age=600");
+        let (net, observer) = web(Site::new().robots_answer(rules).page("/", Answer::text("x")));
+        let first = Process::plain(&net, dir.path(), START);
+        assert!(first.visit("/").await.is_some());
+        drop(first);
+        let earlier = START.unix_millis() - i64::try_from(back.as_millis()).unwrap();
+        let second = Process::plain(&net, dir.path(), WallTime::from_unix_millis(earlier));
+        assert!(second.visit("/").await.is_some());
+        assert_eq!(robots_requests(&observer), 2, "{back:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_in_1970_makes_the_next_one_forget_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (net, _) = web(Site::new().robots(RULES).page("/", Answer::text("x")));
+    let first = Process::plain(&net, dir.path(), START);
+    assert!(first.visit("/").await.is_some());
+    drop(first);
+    net.set_resolve_fault("a.test", Some(comity_fetch::ResolveError::Timeout));
+    let second = Process::plain(&net, dir.path(), WallTime::from_unix_millis(0));
+    second.gate.robots(&origin()).await;
+    drop(second);
+    let remembered = StateDir::open(dir.path(), START.after(HOUR)).unwrap().look_up(&origin()).unwrap();
+    assert!(remembered.is_some_and(|remembered| remembered.life.known.is_some()), "the copy, and its Crawl-delay");
+}

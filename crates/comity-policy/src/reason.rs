@@ -87,6 +87,8 @@ reasons! {
     FetchProxyProtocol, "fetch.proxy.protocol", "what the proxy answers is no answer of a proxy";
     FetchProxyNone, "fetch.proxy.none", "no proxy is left for now";
     FetchCancelled, "fetch.cancelled", "the crawl stopped before the exchange ended";
+    CrawlHandler, "crawl.handler", "the crawl's own handler panicked on this page";
+    CrawlPanic, "crawl.panic", "a fault inside the crawler broke the visit off";
     AddressPrivate, "address.private", "the address is private, loopback, link-local or otherwise not public";
     AddressNone, "address.none", "no address is left after the address check";
     ParkCrawlDelay, "park.crawl_delay", "the Crawl-delay is above the longest we accept, so the origin is not crawled";
@@ -176,6 +178,8 @@ impl Reason {
         matches!(
             self,
             Self::FetchCancelled
+                | Self::CrawlHandler
+                | Self::CrawlPanic
                 | Self::FetchSpool
                 | Self::FetchRequestBody
                 | Self::FetchType

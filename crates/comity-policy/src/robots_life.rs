@@ -275,9 +275,10 @@ impl Known {
         }
     }
 
-    /// Within its life. An end further ahead than a life reaches was set under another wall clock and does not count.
+    /// Within its life. One that began later than now was set under another wall clock: nobody knows how old it is, so it is
+    /// over.
     fn is_fresh(&self, now: WallTime) -> bool {
-        self.expires > now && self.expires.since(now) <= DAY
+        self.confirmed <= now && self.expires > now && self.expires.since(now) <= DAY
     }
 
     /// What a record says of it; `list` is the rule set that answered.

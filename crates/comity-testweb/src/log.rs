@@ -55,6 +55,26 @@ struct Inner {
     /// Arrivals and answers so far: their order, also where the clock stands still.
     events: u64,
     connections: u64,
+    deaths: Vec<Death>,
+}
+
+/// A moment at which the clients' processes ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Death {
+    /// Its place among arrivals and answers.
+    pub(crate) order: u64,
+    /// Microseconds since the web was put up.
+    pub(crate) at_us: u64,
+    /// The same for the start of the next ones.
+    pub(crate) reborn_us: Option<u64>,
+}
+
+/// What a log holds.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) sightings: Vec<Sighting>,
+    pub(crate) deaths: Vec<Death>,
+    pub(crate) lost: u64,
 }
 
 /// Both ends of a connection.
@@ -136,10 +156,26 @@ impl Log {
         });
     }
 
-    /// All sightings, and how many requests were lost.
-    pub(crate) fn snapshot(&self) -> (Vec<Sighting>, u64) {
+    /// Notes that the clients' processes ended.
+    pub(crate) fn died(&self) {
+        let mut inner = self.lock();
+        inner.events += 1;
+        let death = Death { order: inner.events, at_us: self.now_us(), reborn_us: None };
+        inner.deaths.push(death);
+    }
+
+    /// Notes that the next ones begin.
+    pub(crate) fn reborn(&self) {
+        let now = self.now_us();
+        if let Some(last) = self.lock().deaths.last_mut() {
+            last.reborn_us.get_or_insert(now);
+        }
+    }
+
+    /// Everything so far.
+    pub(crate) fn snapshot(&self) -> Snapshot {
         let inner = self.lock();
-        (inner.sightings.clone(), inner.lost)
+        Snapshot { sightings: inner.sightings.clone(), deaths: inner.deaths.clone(), lost: inner.lost }
     }
 
     pub(crate) fn elapsed(&self) -> std::time::Duration {

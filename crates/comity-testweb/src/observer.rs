@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use comity_url::CrawlUrl;
 
+use crate::audit::micros;
 use crate::live::Live;
 use crate::log::Sighting;
 
@@ -38,7 +39,7 @@ impl Observer {
     /// Every request so far, in order of arrival.
     #[must_use]
     pub fn log(&self) -> Vec<Sighting> {
-        self.live.log.snapshot().0
+        self.live.log.snapshot().sightings
     }
 
     /// Every URL of the web that its clients have been shown, as crawl URL: links of pages that went out whole, targets of
@@ -61,9 +62,26 @@ impl Observer {
         shown
     }
 
+    /// Tells that the clients' processes have just ended: what had not reached them whole is unknown to those that come next,
+    /// and an audit does not hold it against them. What they had been told before still binds.
+    pub fn clients_died(&self) {
+        self.live.log.died();
+    }
+
+    /// Tells that the clients' next processes begin, after [`Observer::clients_died`]: from here on they read the clock.
+    pub fn clients_reborn(&self) {
+        self.live.log.reborn();
+    }
+
+    /// Microseconds since the web was put up: the times of a [`Sighting`].
+    #[must_use]
+    pub fn now_us(&self) -> u64 {
+        micros(self.live.log.elapsed())
+    }
+
     /// Requests that no longer fitted into the log.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.live.log.snapshot().1
+        self.live.log.snapshot().lost
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_archive::{Archive, CheckpointSigner, CrawlFacts, EvidenceStore, OsEntropy, SharedArchive};
+use comity_archive::{Archive, CheckpointSigner, CrawlFacts, Disk, EvidenceStore, OsEntropy, SharedArchive};
 use comity_fetch::signature::SigningKey;
 use comity_gate::StateDir;
 use comity_policy::{Clock, Digest, OnUnreachable};
@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use crate::Error;
 use crate::config::CrawlConfig;
 use crate::keep::Store;
+use crate::open::Work;
 
 /// Opens the archive in a directory that was claimed; one that is there goes on.
 ///
@@ -22,6 +23,7 @@ pub(crate) fn open(
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
     state: Option<Arc<StateDir>>,
+    (disk, work): (Arc<dyn Disk>, Work),
 ) -> Result<Store, Error> {
     let text = resolved_text(config)?;
     let facts = CrawlFacts {
@@ -40,11 +42,11 @@ pub(crate) fn open(
         (settings.format, settings.level, settings.dedup) = (warc.format, warc.level, warc.dedup);
         settings.rollover = warc.rollover;
     }
-    let archive = Archive::create(dir, settings, clock.clone(), Box::new(OsEntropy))?;
+    let archive = Archive::create_on(disk, dir, settings, clock.clone(), Box::new(OsEntropy))?;
     let evidence = EvidenceStore::open(dir)?;
     let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
     let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
-    Ok(Store::new(archive, evidence, dir.to_owned(), state, (clock.now(), whole)))
+    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), whole)))
 }
 
 /// Signs checkpoints with a key of the fetcher's kind.
@@ -84,10 +86,12 @@ pub(crate) fn open_state(
     dir: Option<&Path>,
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
+    work: Work,
 ) -> Result<Option<Arc<StateDir>>, Error> {
     let inside = || dir.map(|dir| dir.join("state"));
     let Some(folder) = config.state_dir.clone().or_else(inside) else { return Ok(None) };
-    Ok(Some(Arc::new(StateDir::open(&folder.join("gate"), clock.wall())?)))
+    let state = StateDir::open(&folder.join("gate"), clock.wall())?;
+    Ok(Some(Arc::new(if work == Work::Inline { state.inline() } else { state })))
 }
 
 /// Sixteen secret bytes: the key of the seen-set's fingerprints, so that no site can aim collisions at it.

@@ -2,8 +2,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
+use comity_archive::{Disk, RealDisk};
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
-use comity_frontier::OtherRules;
+use comity_frontier::{OtherRules, Store};
 use comity_gate::{Gate, GateConfig, OptOutFiles, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, Scope};
@@ -53,6 +54,8 @@ struct Parts {
     net: Option<Arc<dyn Net>>,
     clock: Option<Arc<dyn Clock>>,
     random: Option<Arc<dyn Random>>,
+    store: Option<Box<dyn Store>>,
+    disk: Option<Arc<dyn Disk>>,
 }
 
 impl Crawler {
@@ -218,6 +221,19 @@ impl CrawlerBuilder {
         self
     }
 
+    /// Keeps the queue of [`CrawlerBuilder::dir`] in this store instead of on the machine's disk: for a simulation, whose disk
+    /// outlives the crawl and fails on purpose. Without a directory nothing is kept in it.
+    pub fn frontier_store(mut self, store: Box<dyn Store>) -> Self {
+        self.parts.store = Some(store);
+        self
+    }
+
+    /// Writes records and WARC files through this disk: for a simulation.
+    pub fn archive_disk(mut self, disk: Arc<dyn Disk>) -> Self {
+        self.parts.disk = Some(disk);
+        self
+    }
+
     /// Checks everything and opens the crawl directory; nothing is sent yet.
     ///
     /// # Errors
@@ -244,12 +260,14 @@ impl CrawlerBuilder {
         if let Some(dir) = &dir {
             config.optouts = with_own_optouts(dir, &config)?;
         }
-        let state = archive::open_state(dir.as_deref(), &config, &clock)?;
+        let state = archive::open_state(dir.as_deref(), &config, &clock, work)?;
         let rules = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
         let accepted = Accepted { rules, loss: accept_loss };
-        let (queue, key) = open::queue(dir.as_deref(), &config, &clock, (key, accepted), work)?;
+        let (queue, key) = open::queue(dir.as_deref(), &config, &clock, (key, accepted), (parts.store, work))?;
         // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
-        let opened = dir.as_deref().map(|dir| archive::open(dir, &config, &clock, state.clone())).transpose()?;
+        let disk = parts.disk.unwrap_or_else(|| Arc::new(RealDisk));
+        let open_archive = |dir| archive::open(dir, &config, &clock, state.clone(), (disk, work));
+        let opened = dir.as_deref().map(open_archive).transpose()?;
         if let Some(dir) = &dir {
             open::mark(dir, &config)?;
         }

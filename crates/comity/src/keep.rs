@@ -18,6 +18,7 @@ use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Overrides
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
+use crate::open::Work;
 use crate::sites::Sites;
 use crate::{Error, UrlEnding, UrlOutcome};
 
@@ -48,6 +49,10 @@ pub(crate) struct Keeper {
     sites: Arc<Sites>,
     /// Set when the archive was made safe against a power cut: the queue follows.
     synced: Arc<AtomicBool>,
+    /// Since when something is written that is not safe yet, in microseconds of the clock; 0: nothing is.
+    unsafe_since: Arc<AtomicU64>,
+    /// A robots.txt that could not be recorded: nobody waits for that write, so it ends the crawl from here.
+    fault: Arc<Mutex<Option<Error>>>,
 }
 
 /// The crawl directory, open.
@@ -55,6 +60,8 @@ pub(crate) struct Keeper {
 pub(crate) struct Store {
     archive: SharedArchive,
     dir: PathBuf,
+    /// Where its files are written.
+    work: Work,
     beside: Mutex<Beside>,
     /// Tells the queue how far the records have come.
     pub(crate) mark: RecordMark,
@@ -117,7 +124,16 @@ impl Keeper {
     pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>, sites: Arc<Sites>) -> Self {
         let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
         let workers = Arc::new(Semaphore::new(workers));
-        Self { store: store.map(Arc::new), workers, clock, robots: Arc::default(), sites, synced: Arc::default() }
+        Self {
+            store: store.map(Arc::new),
+            workers,
+            clock,
+            robots: Arc::default(),
+            sites,
+            synced: Arc::default(),
+            unsafe_since: Arc::default(),
+            fault: Arc::default(),
+        }
     }
 
     /// robots.txt requests so far, redirects among them.
@@ -128,6 +144,35 @@ impl Keeper {
     /// True once after each time the archive was made safe against a power cut.
     pub(crate) fn has_synced(&self) -> bool {
         self.synced.swap(false, Ordering::Relaxed)
+    }
+
+    /// When what is written has to be made safe, if nothing is recorded before.
+    pub(crate) fn sync_due(&self) -> Option<Instant> {
+        let since = self.unsafe_since.load(Ordering::Relaxed);
+        (since > 0).then(|| Instant::from_micros(since).after(SYNC_EVERY))
+    }
+
+    /// Makes everything recorded so far safe against a power cut: the queue follows.
+    pub(crate) async fn sync(&self) -> Result<(), Error> {
+        let now = self.clock.now();
+        self.unsafe_since.store(0, Ordering::Relaxed);
+        self.blocking(move |store| store.sync(&mut store.beside(), now)).await?;
+        self.synced.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Something was written, here or into the queue, that is not safe against a power cut yet.
+    pub(crate) fn wrote(&self) {
+        if self.store.is_some() {
+            // The oldest counts.
+            let now = self.clock.now().as_micros();
+            let _ = self.unsafe_since.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// What kept a robots.txt from being recorded.
+    pub(crate) fn fault(&self) -> Option<Error> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Records an exchange; `earlier` is the capture that it repeats. Gives what a later one can point at.
@@ -181,8 +226,7 @@ impl Keeper {
     async fn append(&self, event: Event) -> Result<Option<Earlier>, Error> {
         let (Some(_), Ok(worker)) = (&self.store, self.workers.clone().acquire_owned().await) else { return Ok(None) };
         let now = self.clock.now();
-        let synced = self.synced.clone();
-        self.blocking(move |store| {
+        let stored_and_synced = self.blocking(move |store| {
             let prepared = store.archive.prepare(event)?;
             // While it waits for its turn, another may be prepared.
             drop(worker);
@@ -190,18 +234,27 @@ impl Keeper {
             if let Some(stored) = &stored {
                 store.mark.written(stored.seq + 1);
             }
-            synced.fetch_or(store.sync_if_due(now)?, Ordering::Relaxed);
-            Ok(stored.and_then(|stored| stored.capture))
-        })
-        .await
+            Ok((stored.and_then(|stored| stored.capture), store.sync_if_due(now)?))
+        });
+        let (stored, is_synced) = stored_and_synced.await?;
+        if is_synced {
+            self.unsafe_since.store(0, Ordering::Relaxed);
+            self.synced.store(true, Ordering::Relaxed);
+        } else {
+            self.wrote();
+        }
+        Ok(stored)
     }
 
-    /// Runs one piece of file work off the loop.
+    /// Runs one piece of file work off the loop, or inline where nothing may take time that the clock does not know of.
     async fn blocking<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&Store) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<T, Error> {
         let Some(store) = self.store.clone() else { return Ok(T::default()) };
+        if store.work == Work::Inline {
+            return Ok(work(&store)?);
+        }
         let outcome = tokio::task::spawn_blocking(move || work(&store)).await;
         Ok(outcome.map_err(|e| Error::internal(format!("the archive's thread failed: {e}")))??)
     }
@@ -214,8 +267,8 @@ impl Recorder for Keeper {
             self.learn(&visit.for_origin, visit.capture.status, visit.file.as_ref().map(|(_, bytes)| bytes));
             let kept = self.keep_robots(visit).await;
             if let Err(error) = kept {
-                // The next page's record meets the same fault and stops the crawl with its name.
                 tracing::error!(%error, "robots.txt could not be recorded");
+                self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             }
         })
     }
@@ -269,12 +322,13 @@ impl Store {
         archive: SharedArchive,
         evidence: EvidenceStore,
         dir: PathBuf,
+        work: Work,
         state: Option<Arc<StateDir>>,
         (now, whole): (Instant, u64),
     ) -> Self {
         let mark = RecordMark::default();
         mark.safe(whole);
-        Self { archive, dir, beside: Mutex::new(Beside { evidence, state, synced: now }), mark, whole }
+        Self { archive, dir, work, beside: Mutex::new(Beside { evidence, state, synced: now }), mark, whole }
     }
 
     /// Once a second everything so far is made safe against power loss (invariant 9). True when it was.
@@ -288,6 +342,11 @@ impl Store {
         if now.since(beside.synced) < SYNC_EVERY {
             return Ok(false);
         }
+        self.sync(&mut beside, now)?;
+        Ok(true)
+    }
+
+    fn sync(&self, beside: &mut Beside, now: Instant) -> Result<(), ArchiveError> {
         beside.synced = now;
         // Appended before the sync begins, so safe when it is over.
         let end = self.mark.written_end();
@@ -298,7 +357,7 @@ impl Store {
             // It only spares requests: what it loses is asked of the sites again.
             tracing::error!(%error, hint = error.hint(), "state directory");
         }
-        Ok(true)
+        Ok(())
     }
 
     /// A panic under the lock leaves an index line at worst, which is whole or cut off at the next start.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use comity_frontier::{
     DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, SchedulerConfig,
+    Store as FrontierStore,
 };
 use comity_policy::{Clock, Ready, Reason, WallTime};
 use comity_url::CrawlUrl;
@@ -68,7 +69,7 @@ pub(crate) fn mark(dir: &Path, config: &CrawlConfig) -> Result<(), Error> {
 /// The queue of a crawl, open, before anything is asked of it.
 #[derive(Debug)]
 pub(crate) enum Queue {
-    Disk(Local<DiskStore>),
+    Disk(Local<Box<dyn FrontierStore>>),
     Memory(Local<MemoryStore>),
 }
 
@@ -90,7 +91,7 @@ pub(crate) fn queue(
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
     (fresh, accepted): ([u8; 16], Accepted),
-    work: Work,
+    (store, work): (Option<Box<dyn FrontierStore>>, Work),
 ) -> Result<(Queue, [u8; 16]), Error> {
     let settings = scheduling(config, &**clock);
     let Some(dir) = dir.filter(|_| config.store == QueueStore::Disk) else {
@@ -99,14 +100,21 @@ pub(crate) fn queue(
     // What was asked just before the stop is not known: everybody waits one delay (invariant 4). Longer delays of an origin
     // are the gate's, which remembers that another process was here.
     let ready = Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin };
-    let disk = DiskSettings { accept_loss: accepted.loss, ..DiskSettings::default() };
-    let store = DiskStore::open(&dir.join("state").join("frontier"), disk).map_err(FrontierError::from)?;
+    let store = match store {
+        Some(store) => store,
+        None => Box::new(on_disk(dir, accepted)?) as Box<dyn FrontierStore>,
+    };
     let mut local = match work {
         Work::OnThread => Local::open_on_thread(store, settings, ready)?,
         Work::Inline => Local::open(store, settings, ready)?,
     };
     let key = local.fingerprint_key(fresh, config.keys, accepted.rules)?;
     Ok((Queue::Disk(local), key))
+}
+
+fn on_disk(dir: &Path, accepted: Accepted) -> Result<DiskStore, FrontierError> {
+    let settings = DiskSettings { accept_loss: accepted.loss, ..DiskSettings::default() };
+    Ok(DiskStore::open(&dir.join("state").join("frontier"), settings)?)
 }
 
 impl Queue {

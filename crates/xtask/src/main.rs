@@ -23,6 +23,7 @@ cargo xtask <command>
   fuzz [--seconds N] [--install]
                              every fuzz target for N seconds (60); --install, or CI=true, brings cargo-fuzz
   sim --seeds N [--seed S]   N crawls of the simulation from seed S (1) on; --seed S alone plays that one again
+  sim --week                 a week of 10,000 origins x 40 pages, each page again every day
   layers                     check that the crates' dependencies point down only
   peers [--install]          list the peers of the tests and whether they are here
 ";

@@ -34,6 +34,8 @@ pub struct StateDir {
     paces: Keyspace,
     /// This opening of the directory, one more than the last.
     run: u64,
+    /// The gate reads and writes it where it stands, and not on a thread of its own.
+    pub(crate) is_inline: bool,
 }
 
 /// A life as it was found, with the bytes of its copy.
@@ -84,6 +86,7 @@ impl StateDir {
         runs.insert("run", run.to_be_bytes()).map_err(wrap)?;
         let state = Self {
             run,
+            is_inline: false,
             lives: keyspace("lives").map_err(wrap)?,
             copies: keyspace("copies").map_err(wrap)?,
             paces: keyspace("paces").map_err(wrap)?,
@@ -92,6 +95,13 @@ impl StateDir {
         };
         state.forget_old(now).map_err(wrap)?;
         Ok(state)
+    }
+
+    /// The gate reads and writes it inline from here on: for a clock that is passed in, on which nothing may take time that
+    /// it does not know of. Otherwise that is done on a thread of its own.
+    #[must_use]
+    pub fn inline(self) -> Self {
+        Self { is_inline: true, ..self }
     }
 
     /// True when an earlier process used it: what that one asked last is unknown, so everybody waits one delay.
@@ -152,12 +162,16 @@ impl StateDir {
         file: Option<(Digest, &[u8])>,
         now: WallTime,
     ) -> Result<(), StateError> {
+        let wrap = |error| StateError::new(&self.path, error);
+        // A process whose clock is behind must not make a life look old: the next one would forget it.
+        let before = self.lives.get(life_key(key)).map_err(wrap)?.and_then(|entry| format::read_life(&entry));
+        let now = before.map_or(now, |before| before.written.max(now));
         let mut batch = self.db.batch().durability(Some(PersistMode::Buffer));
         if let Some((digest, bytes)) = file {
             batch.insert(&self.copies, digest.as_bytes().as_slice(), bytes);
         }
         batch.insert(&self.lives, life_key(key), format::write_life(memory, now, self.run));
-        batch.commit().map_err(|error| StateError::new(&self.path, error))
+        batch.commit().map_err(wrap)
     }
 
     /// The back-off and park of one origin as last remembered.

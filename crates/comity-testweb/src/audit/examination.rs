@@ -7,16 +7,18 @@ use comity_url::CrawlUrl;
 use super::Auditor;
 use super::breach::{Breach, Violation};
 use super::chain::{Chain, Chains};
+use super::clock::ClientClock;
 use super::oddity::{has_contact, oddity};
 use super::report::{Audit, MAX_VIOLATIONS, OriginAudit};
 use super::view::{View, micros};
 use crate::live::Live;
-use crate::log::Sighting;
+use crate::log::{Death, Sighting};
 use crate::robots_step::{MAX_HOPS, Step, life, step};
 
 /// One reading of a log.
 pub(super) struct Examination<'a> {
     auditor: &'a Auditor,
+    clock: ClientClock,
     live: &'a Live,
     log: &'a [Sighting],
     clients: Vec<Client>,
@@ -38,6 +40,14 @@ struct AddressView {
     open: Vec<usize>,
 }
 
+/// One thing that happened.
+#[derive(Clone, Copy)]
+enum Happened<'a> {
+    Arrival(&'a Sighting),
+    Answer(&'a Sighting),
+    Death(Death),
+}
+
 /// What a request was sent for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Errand {
@@ -46,9 +56,10 @@ pub(super) enum Errand {
 }
 
 impl<'a> Examination<'a> {
-    pub(super) fn new(auditor: &'a Auditor, live: &'a Live, log: &'a [Sighting]) -> Self {
+    pub(super) fn new((auditor, clock): (&'a Auditor, ClientClock), live: &'a Live, log: &'a [Sighting]) -> Self {
         Self {
             auditor,
+            clock,
             live,
             log,
             clients: Vec::new(),
@@ -60,14 +71,26 @@ impl<'a> Examination<'a> {
         }
     }
 
-    pub(super) fn run(mut self, lost: u64) -> Audit {
+    pub(super) fn run(mut self, deaths: &[Death], lost: u64) -> Audit {
         // Arrivals and answers in the order in which they happened, also where the clock stood still.
-        let arrivals = self.log.iter().map(|seen| (seen.arrival, seen));
-        let answers = self.log.iter().filter_map(|seen| Some((seen.answer?, seen)));
-        let mut events: Vec<(u64, &Sighting)> = arrivals.chain(answers).collect();
+        let arrivals = self.log.iter().map(|seen| (seen.arrival, Happened::Arrival(seen)));
+        let answers = self.log.iter().filter_map(|seen| Some((seen.answer?, Happened::Answer(seen))));
+        let died = deaths.iter().map(|death| (death.order, Happened::Death(*death)));
+        let mut events: Vec<(u64, Happened<'_>)> = arrivals.chain(answers).chain(died).collect();
         events.sort_by_key(|(order, _)| *order);
-        for (order, seen) in events {
-            if order == seen.arrival { self.arrival(seen) } else { self.answer(seen) }
+        let mut born = 0;
+        for (order, event) in events {
+            match event {
+                Happened::Arrival(seen) => self.arrival(seen),
+                // An answer to a client that is no more tells nobody anything.
+                Happened::Answer(seen) if seen.arrival < born => {}
+                Happened::Answer(seen) => self.answer(seen),
+                Happened::Death(death) => {
+                    born = order;
+                    self.chains = Chains::default();
+                    self.views.values_mut().for_each(|view| view.died(death.at_us, self.log));
+                }
+            }
         }
         self.report(lost)
     }
@@ -84,11 +107,11 @@ impl<'a> Examination<'a> {
         let (floor, transit, log) = (self.auditor.floor, self.auditor.transit, self.log);
         let wall = self.live.wall(seen.arrived_us);
         let view = self.views.entry((client, site)).or_default();
-        let mut breaches = vec![view.pace((seen, wall), errand, floor, log), view.pause(seen, transit)];
+        let mut breaches = vec![view.pace((seen, wall), errand, floor, log), view.pause(seen, transit, &self.clock)];
         match errand {
             Errand::Robots => view.tally.robots_requests += 1,
             Errand::Page => {
-                breaches.push(view.judge(seen, transit));
+                breaches.push(view.judge(seen, transit, &self.clock));
                 breaches.push(view.hours(wall));
                 view.tally.page(seen);
             }
@@ -106,7 +129,7 @@ impl<'a> Examination<'a> {
     fn errand(&mut self, client: usize, site: usize, seen: &Sighting) -> Errand {
         let Some(url) = self.url(site, seen) else { return Errand::Page };
         let is_file = seen.request.is_robots_txt();
-        let again = self.views.entry((client, site)).or_default().again(seen).filter(|_| is_file);
+        let again = self.views.entry((client, site)).or_default().again(seen, &self.clock).filter(|_| is_file);
         let may_be_own = is_file && again.is_none();
         let (hops, owed) = self.chains.expect(client, &url);
         // The own purpose may be among those that are owed.

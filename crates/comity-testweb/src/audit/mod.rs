@@ -1,5 +1,6 @@
 mod breach;
 mod chain;
+mod clock;
 mod examination;
 mod oddity;
 mod report;
@@ -9,8 +10,11 @@ use std::time::Duration;
 
 pub use breach::{Breach, DelayClock, NoRobots, Oddity, Since, Violation};
 pub use report::{Audit, MAX_VIOLATIONS, OriginAudit};
+pub(crate) use view::micros;
 
+use self::clock::ClientClock;
 use crate::Observer;
+use crate::log::Snapshot;
 
 /// Reads the log of a web against what the web had announced.
 ///
@@ -33,6 +37,7 @@ pub struct Auditor {
     address_gap: Option<Duration>,
     per_address: Option<usize>,
     transit: Duration,
+    clock: Vec<(u64, i64)>,
 }
 
 impl Auditor {
@@ -80,11 +85,21 @@ impl Auditor {
         self
     }
 
+    /// How far the clients' clocks are ahead of civil time (behind: negative), in milliseconds, from this moment of the web on
+    /// (microseconds since it was put up). Lives of robots.txt are read by the client's clock: one that jumps ahead ends
+    /// them; one that is set back stands for a new process only, since within one civil time never goes back.
+    #[must_use]
+    pub fn clock_error(mut self, from_us: u64, millis: i64) -> Self {
+        self.clock.push((from_us, millis));
+        self
+    }
+
     /// Examines everything that has arrived so far. Linear in the log.
     #[must_use]
     pub fn examine(&self, observer: &Observer) -> Audit {
-        let (log, lost) = observer.live.log.snapshot();
-        examination::Examination::new(self, &observer.live, &log).run(lost)
+        let Snapshot { sightings, deaths, lost } = observer.live.log.snapshot();
+        let clock = ClientClock::new(&self.clock, &deaths);
+        examination::Examination::new((self, clock), &observer.live, &sightings).run(&deaths, lost)
     }
 }
 

@@ -189,7 +189,7 @@ impl Stopped {
     fn over(dir: &Path, config: &CrawlConfig, fresh: [u8; 16]) -> Result<Self, Error> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let accepted = Accepted { rules: OtherRules::Refuse, loss: false };
-        let (queue, key) = open::queue(Some(dir), config, &clock, (fresh, accepted), Work::OnThread)?;
+        let (queue, key) = open::queue(Some(dir), config, &clock, (fresh, accepted), (None, Work::OnThread))?;
         // What a power cut may have taken stays kept until a crawl holds the queue to its records.
         let (frontier, _) = queue.beside(None)?;
         Ok(Self {

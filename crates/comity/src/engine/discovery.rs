@@ -34,6 +34,7 @@ impl Shared {
         if offers.is_empty() {
             return Ok(());
         }
+        self.keeper.wrote();
         for offered in self.frontier.offer(offers).await? {
             if let Offered::Refused(reason) = offered {
                 self.tally().link_left(reason);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use comity_frontier::{Ending, LeaseId, Leased, Offer, Offered, Settlement, TurnNews};
 use comity_gate::RobotsNews;
-use comity_policy::{Instant, Reason};
+use comity_policy::{Decision, Instant, Ready, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
@@ -25,7 +25,7 @@ pub(crate) struct Engine {
     started: Instant,
     tasks: JoinSet<Result<(), Error>>,
     /// Which lease a task works on: should the task panic, the lease goes back.
-    leases: HashMap<Id, Work>,
+    works: HashMap<Id, Work>,
     visits: usize,
     robots_waiting: VecDeque<Origin>,
     stop: watch::Receiver<Stop>,
@@ -39,10 +39,18 @@ pub(crate) struct Engine {
 }
 
 /// What a task works on.
-#[derive(Clone, Debug)]
-enum Work {
-    Visit(LeaseId, Box<Trip>),
-    Refusal(LeaseId),
+#[derive(Debug)]
+struct Work {
+    lease: LeaseId,
+    trip: Trip,
+    decision: Arc<Decision>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Visit,
+    Refusal,
 }
 
 /// What the loop does next.
@@ -51,6 +59,14 @@ enum Turnout {
     Again,
     /// The crawl is over.
     End(End),
+}
+
+/// Nothing more is sent by a crawl that was dropped: flights for robots.txt run in tasks of the gate's, which nobody else
+/// would end.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shared.gate.shutdown();
+    }
 }
 
 impl Engine {
@@ -64,7 +80,7 @@ impl Engine {
             started: shared.clock.now(),
             total: usize::try_from(total).unwrap_or(usize::MAX).max(1),
             tasks: JoinSet::new(),
-            leases: HashMap::new(),
+            works: HashMap::new(),
             visits: 0,
             robots_waiting: VecDeque::new(),
             shared,
@@ -80,12 +96,28 @@ impl Engine {
     /// Runs the crawl to its end.
     pub(crate) async fn run(mut self, seeds: &[CrawlUrl]) -> Result<Summary, Error> {
         let outcome = self.crawl(seeds).await;
+        if outcome.is_ok() {
+            self.land().await;
+        }
         self.shared.gate.shutdown();
         self.tasks.shutdown().await;
+        let outcome = self.shared.keeper.fault().map_or(outcome, Err);
         let closed = self.shared.keeper.close().await;
         let end = outcome?;
         self.shared.frontier.sync().await?;
         self.summary(end, closed?).await
+    }
+
+    /// Lets every robots.txt that is on its way arrive and be recorded, unless the crawl is to end now.
+    async fn land(&mut self) {
+        let gate = &self.shared.gate;
+        gate.drain();
+        tokio::select! {
+            biased;
+            // A handle is kept by the crawler itself, so the channel stays open.
+            _ = self.stop.wait_for(|stop| *stop == Stop::Now) => {}
+            () = gate.landed() => {}
+        }
     }
 
     async fn crawl(&mut self, seeds: &[CrawlUrl]) -> Result<End, Error> {
@@ -93,6 +125,7 @@ impl Engine {
         (self.earlier, self.found) = (found.seen, found.queued);
         self.offer_seeds(seeds).await?;
         loop {
+            self.keep_safe().await?;
             let wake_at = self.dispatch().await?;
             self.publish().await?;
             match self.wait(wake_at).await? {
@@ -102,6 +135,22 @@ impl Engine {
         }
     }
 
+    /// Makes safe what was recorded a while ago and nothing since: a slow crawl loses no more to a power cut than a fast one.
+    async fn keep_safe(&self) -> Result<(), Error> {
+        let Shared { keeper, frontier, clock, .. } = &*self.shared;
+        if let Some(error) = keeper.fault() {
+            return Err(error);
+        }
+        if keeper.sync_due().is_some_and(|due| due <= clock.now()) {
+            keeper.sync().await?;
+        }
+        if keeper.has_synced() {
+            // Archive first: no page is safe out of the queue whose record is not safe (invariant 9).
+            frontier.sync().await?;
+        }
+        Ok(())
+    }
+
     async fn offer_seeds(&self, seeds: &[CrawlUrl]) -> Result<(), Error> {
         let mut offers = Vec::new();
         for url in seeds {
@@ -109,6 +158,7 @@ impl Engine {
             self.shared.traps.add_seed(url);
             offers.push(Offer::seed(url.clone(), self.shared.keys.key(url, &self.shared.sites)));
         }
+        self.shared.keeper.wrote();
         let urls: Vec<CrawlUrl> = offers.iter().map(|offer| offer.url.clone()).collect();
         for (url, offered) in urls.iter().zip(self.shared.frontier.offer(offers).await?) {
             self.shared.keys.offered(url, offered, &self.shared.sites);
@@ -131,15 +181,17 @@ impl Engine {
         let leased = shared.frontier.lease(places, &*shared, shared.clock.now()).await?;
         let Leased { leases, refused, needs_robots, wake_at } = leased;
         for lease in leases {
-            let work = Work::Visit(lease.id, Box::new(Trip::of(&lease)));
+            let (trip, decision) = (Trip::of(&lease), lease.allowance.decision().clone());
+            let work = Work { lease: lease.id, trip, decision, kind: Kind::Visit };
             let task = self.tasks.spawn(shared.clone().visit(lease));
-            self.leases.insert(task.id(), work);
+            self.works.insert(task.id(), work);
             self.visits += 1;
         }
         for refused in refused {
-            let id = refused.id;
+            let (trip, decision) = (Trip::of_refused(&refused), refused.refusal.decision().clone());
+            let work = Work { lease: refused.id, trip, decision, kind: Kind::Refusal };
             let task = self.tasks.spawn(shared.clone().refuse(refused));
-            self.leases.insert(task.id(), Work::Refusal(id));
+            self.works.insert(task.id(), work);
         }
         self.robots_waiting.extend(needs_robots);
         self.start_robots();
@@ -201,12 +253,18 @@ impl Engine {
         let until_limit = self.shared.live().limits.max_duration.map(|most| most.saturating_sub(self.elapsed()));
         // Nothing due, no wake-up (invariant 8): without an instant to wait for, only an event wakes the loop.
         let until_news = self.unpublished.then_some(PUBLISH_EVERY);
-        let nap = [until_wake, until_limit.filter(|_| limit.is_none()), until_news].into_iter().flatten().min();
+        let until_sync = self.shared.keeper.sync_due().map(|due| due.since(self.shared.clock.now()));
+        let until_limit = until_limit.filter(|_| limit.is_none());
+        let nap = [until_wake, until_limit, until_news, until_sync].into_iter().flatten().min();
         let nap = nap.unwrap_or(FAR).clamp(Duration::from_micros(100), FAR);
         tokio::select! {
             biased;
             // A handle is kept by the crawler itself, so the channel stays open.
-            Ok(()) = self.stop.changed() => self.shared.gate.shutdown(),
+            Ok(()) = self.stop.changed() => match *self.stop.borrow() {
+                Stop::Run => {}
+                Stop::Drain => self.shared.gate.drain(),
+                Stop::Now => self.shared.gate.shutdown(),
+            },
             Some(ended) = self.tasks.join_next_with_id() => self.ended(ended).await?,
             () = self.shared.poke.notified() => {}
             () = tokio::time::sleep(nap) => {}
@@ -224,51 +282,50 @@ impl Engine {
             Ok((id, outcome)) => (id, outcome),
             Err(error) => (error.id(), Err(Error::internal(format!("a visit failed inside: {error}")))),
         };
-        let work = self.leases.remove(&id);
-        if let Some(Work::Visit(..)) = &work {
+        let work = self.works.remove(&id);
+        if work.as_ref().is_some_and(|work| work.kind == Kind::Visit) {
             self.visits -= 1;
         }
         match (outcome, work) {
             (Err(error), Some(work)) if !error.is_storage() => {
                 tracing::error!(%error, "visit given back");
-                self.give_back(work).await
+                self.give_back(work, &error).await
+            }
+            // A robots.txt: the frontier asks for it again, and allows nothing meanwhile.
+            (Err(error), None) if !error.is_storage() => {
+                tracing::error!(%error, "robots.txt is asked for again later");
+                Ok(())
             }
             (outcome, _) => outcome,
         }
     }
 
-    /// Gives the URL of a broken visit back, or ends it once its retries are spent: a handler that panics on one page
-    /// must not keep the crawl going for ever.
-    async fn give_back(&self, work: Work) -> Result<(), Error> {
-        let (lease, trip) = match work {
-            Work::Visit(lease, trip) => (lease, Some(trip)),
-            Work::Refusal(lease) => (lease, None),
-        };
-        let attempt = trip.as_ref().map_or(1, |trip| trip.attempt);
-        let now = self.shared.clock.now();
-        let later = now.after(Duration::from_secs(5));
-        let turn = comity_policy::Turn {
-            ready: comity_policy::Ready { at: later, clock: Reason::RateBackoff },
-            overlap: comity_policy::Overlap::AfterHead,
-        };
-        let pace = comity_policy::OriginPace::default();
-        let settlement = if attempt > self.shared.live().limits.retries {
-            let reason = Reason::FetchCancelled;
-            self.shared.tally().failed(reason);
-            match trip.as_ref().and_then(|trip| self.shared.next_try(trip, reason)) {
-                Some(revisit) => {
-                    let (ending, told) = (Ending::Failed, Some((pace, turn)));
-                    Settlement::Again { lease, ending, links: Vec::new(), told, revisit }
-                }
-                None => Settlement::Failed { lease, pace, turn },
+    /// Gives the URL of a broken visit back, or ends it once its retries are spent: what panics on one page must not keep the
+    /// crawl going for ever. Both are on record, since the site may have been asked.
+    async fn give_back(&self, work: Work, error: &Error) -> Result<(), Error> {
+        let Work { lease, trip, decision, .. } = work;
+        let shared = &self.shared;
+        let reason = Reason::CrawlPanic;
+        shared.keeper.not_fetched(&trip, &decision, reason, Some(error.to_string())).await?;
+        let (pace, mut turn) = (shared.gate.pace(trip.url.origin()), shared.gate.turn(trip.url.origin()));
+        let later = shared.clock.now().after(Duration::from_secs(5));
+        if turn.ready.at < later {
+            turn.ready = Ready { at: later, clock: Reason::RateBackoff };
+        }
+        if trip.attempt <= shared.live().limits.retries {
+            let retry = Settlement::Retry { lease, pace, turn, not_before: later };
+            shared.tally().summary.retries += 1;
+            return shared.settle(retry, None).await;
+        }
+        shared.tally().failed(reason);
+        let settlement = match shared.next_try(&trip, reason) {
+            Some(revisit) => {
+                let (ending, told) = (Ending::Failed, Some((pace, turn)));
+                Settlement::Again { lease, ending, links: Vec::new(), told, revisit }
             }
-        } else {
-            Settlement::Retry { lease, pace, turn, not_before: later }
+            None => Settlement::Failed { lease, pace, turn },
         };
-        let ended = !matches!(settlement, Settlement::Retry { .. });
-        let ending = UrlEnding::Failed(Reason::FetchCancelled);
-        let outcome = trip.as_ref().filter(|_| ended).map(|trip| trip.outcome(ending));
-        self.shared.settle(settlement, outcome).await
+        shared.settle(settlement, Some(trip.outcome(UrlEnding::Failed(reason)))).await
     }
 
     fn elapsed(&self) -> Duration {

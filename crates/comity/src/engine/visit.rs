@@ -1,3 +1,4 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use comity_frontier::{
 };
 use comity_gate::Admission;
 use comity_policy::{Allowance, Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
+use comity_url::CrawlUrl;
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
@@ -130,10 +132,16 @@ impl Shared {
         let offers =
             if news.is_unchanged() { Vec::new() } else { self.read(trip, errand, &next, &found, (follow, &seen)) };
         self.tally().summary.bytes += capture.body.len();
-        if errand == Errand::Page {
-            self.tell_handler((trip, news), &capture, &decision, found.page.as_ref(), &next);
+        let mut fate = Fate::of(&next, outcome);
+        let handled = match errand {
+            Errand::Page => self.tell_handler((trip, news), &capture, &decision, found.page.as_ref(), &next),
+            Errand::Sitemap => Ok(()),
+        };
+        if handled.is_err() {
+            fate = Fate::Unhandled;
+            // What was wrong with the exchange itself says more than that.
+            capture.fault.get_or_insert(Reason::CrawlHandler);
         }
-        let fate = Fate::of(&next, outcome);
         seen.stored = self.keeper.fetched(trip, capture, decision.clone(), revisit::earlier(trip, news)).await?;
         self.count(&fate, &next, &decision, errand);
         self.count_visit(trip, &next, news);
@@ -141,7 +149,7 @@ impl Shared {
             self.count_list(&next, errand, found.list.as_ref());
         }
         let again = match fate {
-            Fate::Done(_) => self.next_visit(trip, errand, (&next, news), &seen),
+            Fate::Done(_) | Fate::Unhandled => self.next_visit(trip, errand, (&next, news), &seen),
             Fate::Failed(reason) => self.next_try(trip, reason),
             Fate::Retry => None,
         };
@@ -210,6 +218,8 @@ impl Shared {
         }
     }
 
+    /// Tells the page handler. `Err`: it panicked on this page. That says nothing about the site and does not ask it again:
+    /// the page counts as failed, its links are followed, and the crawl goes on (docs/decisions/0039).
     fn tell_handler(
         &self,
         (trip, news): (&Trip, News),
@@ -217,14 +227,14 @@ impl Shared {
         decision: &Arc<Decision>,
         extracted: Option<&Extracted>,
         next: &Next,
-    ) {
+    ) -> Result<(), Panicked> {
+        let (Some(handler), Next::Done) = (&self.handlers.on_page, next) else { return Ok(()) };
         // 304 is no page: the page is the one that the handler was told of before.
         if capture.status == Some(304) {
-            return;
+            return Ok(());
         }
-        if let (Some(handler), Next::Done) = (&self.handlers.on_page, next) {
-            handler(&Page::new(&self.fetcher, capture, decision, extracted, (trip, news.change())));
-        }
+        let page = Page::new(&self.fetcher, capture, decision, extracted, (trip, news.change()));
+        handled("on_page", &trip.url, || handler(&page))
     }
 
     async fn unconnectable(
@@ -261,10 +271,10 @@ impl Shared {
         let told = Some((pace, turn));
         match (fate, again) {
             (Fate::Retry, _) => Settlement::Retry { lease, pace, turn, not_before: turn.ready.at.max(self.later()) },
-            (Fate::Done(_), None) => Settlement::Done { lease, links, pace, turn },
+            (Fate::Done(_) | Fate::Unhandled, None) => Settlement::Done { lease, links, pace, turn },
             (Fate::Failed(_), None) => Settlement::Failed { lease, pace, turn },
             (Fate::Done(_), Some(revisit)) => Settlement::Again { lease, ending: Ending::Done, links, told, revisit },
-            (Fate::Failed(_), Some(revisit)) => {
+            (Fate::Failed(_) | Fate::Unhandled, Some(revisit)) => {
                 Settlement::Again { lease, ending: Ending::Failed, links, told, revisit }
             }
         }
@@ -281,6 +291,7 @@ impl Shared {
             tally.let_through(decision);
         }
         match (fate, next) {
+            (Fate::Unhandled, _) => tally.failed(Reason::CrawlHandler),
             (Fate::Done(_), Next::Redirect(_) | Next::DeadRedirect) => tally.summary.redirects += 1,
             (Fate::Done(_), _) if errand == Errand::Sitemap => tally.summary.sitemaps += 1,
             (Fate::Done(status), _) => tally.fetched(*status),
@@ -315,6 +326,7 @@ impl Shared {
             Settlement::Done { links, .. } | Settlement::Again { links, .. } => self.watched(links),
             _ => Watched::default(),
         };
+        self.keeper.wrote();
         let settled = self.frontier.settle(vec![settlement], self.clock.now()).await?;
         if self.keeper.has_synced() {
             // Archive first: no page is safe out of the queue whose record is not safe (invariant 9).
@@ -324,7 +336,8 @@ impl Shared {
             let Applied::Applied { links } = settled else { continue };
             self.count_queued(&watched, &links);
             if let (Some(handler), Some(outcome)) = (&self.handlers.on_outcome, outcome) {
-                handler(outcome);
+                // It has left the queue: a handler that panics changes nothing any more.
+                let _ = handled("on_outcome", outcome.url, || handler(outcome));
             }
             for offered in links {
                 if let Offered::Refused(reason) = offered {
@@ -334,6 +347,18 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// A handler of the crawl's author panicked.
+#[derive(Clone, Copy, Debug)]
+struct Panicked;
+
+/// Calls a handler; a panic in it is its author's and ends nothing here. What it had locked or half done is its own.
+fn handled(which: &str, url: &CrawlUrl, call: impl FnOnce()) -> Result<(), Panicked> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|_| {
+        tracing::error!(%url, "the {which} handler panicked; the crawl goes on");
+        Panicked
+    })
 }
 
 /// A sitemap that came damaged comes again later: another try may bring it whole.
@@ -348,6 +373,8 @@ enum Fate {
     Done(u16),
     Retry,
     Failed(Reason),
+    /// Fetched, and the page handler panicked on it.
+    Unhandled,
 }
 
 impl Fate {
@@ -365,6 +392,7 @@ impl Fate {
             (Self::Done(status), Next::Redirect(_) | Next::DeadRedirect) => Some(UrlEnding::Redirected(status)),
             (Self::Done(status), _) => Some(UrlEnding::Fetched(status)),
             (Self::Failed(reason), _) => Some(UrlEnding::Failed(reason)),
+            (Self::Unhandled, _) => Some(UrlEnding::Failed(Reason::CrawlHandler)),
             (Self::Retry, _) => None,
         }
     }

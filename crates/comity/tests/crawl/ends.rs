@@ -1,9 +1,10 @@
 //! How a crawl ends: nothing left, limits, parks, names that do not exist, stops.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use comity::End;
 use comity::policy::Reason;
+use comity::{End, UrlEnding};
 use comity_fetch::ResolveError;
 use comity_testweb::{Answer, ConnectFault, Generated, Site};
 
@@ -120,17 +121,28 @@ async fn seeds_twice_and_links_in_many_spellings_are_fetched_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_panics_loses_its_page_after_the_retries_and_nothing_else() {
+async fn a_handler_that_panics_fails_its_page_by_name_asks_nobody_again_and_loses_no_link() {
     let (net, observer) = web([Site::new()
         .name("a.test")
         .page("/", Answer::page(["/bad", "/good"]))
-        .page("/bad", Answer::text("b"))
+        .page("/bad", Answer::page(["/behind"]))
+        .page("/behind", Answer::text("b"))
         .page("/good", Answer::text("g"))]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = told.clone();
     let builder = crawler(&net, &["http://a.test/"])
-        .on_page(|page| assert!(!page.url().as_str().ends_with("/bad"), "a fault of the handler's"));
+        .on_page(|page| assert!(!page.url().as_str().ends_with("/bad"), "a fault of the handler's"))
+        .on_outcome(move |outcome| {
+            seen.lock().unwrap().push((outcome.url.to_string(), outcome.ending));
+            assert!(!outcome.url.as_str().ends_with("/good"), "a fault of the other handler's");
+        });
     let summary = run(builder).await;
-    assert_eq!(asked(&observer, "http://a.test/good"), 1);
-    assert_eq!(asked(&observer, "http://a.test/bad"), 3, "two retries");
-    assert_eq!((summary.pages(), summary.left), (2, 0));
+    for path in ["bad", "good", "behind"] {
+        assert_eq!(asked(&observer, &format!("http://a.test/{path}")), 1, "{path}");
+    }
+    assert_eq!((summary.pages(), summary.left), (3, 0));
+    assert_eq!(summary.failed, [(Reason::CrawlHandler, 1)].into());
+    let ending = UrlEnding::Failed(Reason::CrawlHandler);
+    assert!(told.lock().unwrap().contains(&("http://a.test/bad".to_owned(), ending)));
     assert_clean(&observer);
 }

@@ -1,9 +1,13 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
+use comity::UrlEnding;
 use comity::policy::Reason;
+use comity_testweb::Sighting;
 
+use crate::faults::Fault;
+use crate::life::LifeEnd;
 use crate::run::Run;
 
 /// What the seeds met: a simulation that meets nothing proves nothing.
@@ -14,7 +18,7 @@ pub(crate) struct Coverage {
 }
 
 /// What has to be met at least once.
-const EVERYTHING: [&str; 38] = [
+const EVERYTHING: [&str; 56] = [
     "pages",
     "redirects",
     "retries",
@@ -53,13 +57,32 @@ const EVERYTHING: [&str; 38] = [
     "hostile sites asked",
     "hostile sites asked by HTTP/2",
     "hostile pages ended",
+    "processes",
+    "killed",
+    "killed while requests were under way",
+    "power cuts",
+    "commits lost by power cuts",
+    "drained",
+    "stopped at once",
+    "stopped: the queue's disk is full",
+    "stopped: the archive's disk is full",
+    "went on and fetched pages",
+    "went on with robots.txt remembered",
+    "went on in a pause",
+    "clock set ahead",
+    "clock set back",
+    "next process in the past",
+    "handlers panicked",
+    "visits panicked",
+    "panics",
 ];
 
 impl Coverage {
     pub(crate) fn of(run: &Run) -> Self {
         let mut coverage = Self::default();
         coverage.requests(run);
-        let Ok(summary) = &run.summary else { return coverage };
+        coverage.ends(run);
+        let Some(summary) = run.summary() else { return coverage };
         coverage.crawled = summary.elapsed;
         coverage.met("pages", summary.pages());
         coverage.met("redirects", summary.redirects);
@@ -88,8 +111,54 @@ impl Coverage {
         coverage
     }
 
+    /// Ends of processes, and what came after.
+    fn ends(&mut self, run: &Run) {
+        let log = run.observer.log();
+        self.met("processes", run.lives.len() as u64);
+        for (number, life) in run.lives.iter().enumerate() {
+            let planned = |fault: Fault| u64::from(life.planned == Some(fault));
+            let (killed, stopped) = (u64::from(matches!(life.end, LifeEnd::Killed)), u64::from(life.stopped()));
+            let full = u64::from(matches!(life.end, LifeEnd::Storage(_)));
+            self.met("killed", killed * planned(Fault::Kill));
+            let is_open =
+                |end: u64, seen: &&Sighting| seen.arrived_us <= end && seen.ended_us.is_none_or(|at| at >= end);
+            let open = log.iter().filter(|seen| is_open(life.ended_us, seen)).count() as u64;
+            self.met("killed while requests were under way", killed * open);
+            self.met("power cuts", killed * planned(Fault::PowerCut));
+            self.met("commits lost by power cuts", life.cut.commits);
+            self.met("drained", stopped * planned(Fault::Drain));
+            self.met("stopped at once", stopped * planned(Fault::Stop));
+            self.met("stopped: the queue's disk is full", full * planned(Fault::StoreFull));
+            self.met("stopped: the archive's disk is full", full * (1 - planned(Fault::StoreFull)));
+            let told = run.outcomes.iter().filter(|told| told.life == number && number > 0);
+            let fetched = told.filter(|told| matches!(told.ending, UrlEnding::Fetched(_)));
+            self.met("went on and fetched pages", fetched.count() as u64);
+            let own = log.iter().filter(|seen| (life.began_us..=life.ended_us).contains(&seen.arrived_us));
+            let (robots, pages): (Vec<_>, Vec<_>) = own.partition(|seen| seen.request.is_robots_txt());
+            let asked: BTreeSet<_> = robots.iter().map(|seen| seen.site).collect();
+            let remembered = pages.iter().filter(|seen| number > 0 && !asked.contains(&seen.site));
+            self.met("went on with robots.txt remembered", remembered.count() as u64);
+            let LifeEnd::Ended(summary) = &life.end else { continue };
+            let waited = summary.waited.get(&Reason::RateBackoff).map_or(0, |waited| waited.0);
+            self.met("went on in a pause", waited * u64::from(number > 0));
+        }
+        let mut before = 0;
+        for (at, ahead) in &run.clock_errors {
+            let next = run.lives.iter().any(|life| life.ended_us == *at);
+            self.met("clock set ahead", u64::from(*ahead > before));
+            self.met("clock set back", u64::from(*ahead < before));
+            self.met("next process in the past", u64::from(*ahead < before && next));
+            before = *ahead;
+        }
+        let failed =
+            |reason| run.outcomes.iter().filter(|told| told.ending == UrlEnding::Failed(reason)).count() as u64;
+        self.met("handlers panicked", failed(Reason::CrawlHandler));
+        self.met("visits panicked", failed(Reason::CrawlPanic));
+        self.met("panics", run.ordered_panics);
+    }
+
     fn hostile(&mut self, run: &Run) {
-        let faults = |reason| run.faults.values().filter(|fault| **fault == Some(reason)).count() as u64;
+        let faults = |reason| run.pages.values().filter(|fault| **fault == Some(reason)).count() as u64;
         self.met("cut: too large", faults(Reason::FetchTooLarge));
         self.met("cut: inflates", faults(Reason::FetchRatio));
         self.met("cut: slow", faults(Reason::FetchSlow));

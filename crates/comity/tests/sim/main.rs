@@ -8,15 +8,22 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod coverage;
+mod disk;
 #[path = "../../../comity-fetch/tests/support/ends.rs"]
 mod ends;
+mod faults;
 mod hostile;
 mod laws;
+mod life;
 mod net;
 mod pages;
 mod plan;
+mod records;
 mod robots;
 mod run;
+mod stage;
+mod survival;
+mod week;
 mod workers;
 
 use std::collections::BTreeMap;

@@ -7,17 +7,27 @@ use comity_fetch::{BoxFuture, Io, Net, ResolveError, Resolved};
 use comity_testweb::MemoryNet;
 use comity_testweb::hostile::HostileNet;
 
+use crate::faults::perhaps_panic;
+
 /// The network of a run: the web, and beside it the hostile sites.
 #[derive(Clone, Debug)]
 pub(crate) struct SimNet {
     web: MemoryNet,
     hostile: HostileNet,
     inside: Arc<AtomicU64>,
+    /// Of a hundred calls so many panic.
+    panics: u64,
+    seed: u64,
+    calls: Arc<AtomicU64>,
 }
 
 impl SimNet {
-    pub(crate) fn new(web: MemoryNet, hostile: HostileNet) -> Self {
-        Self { web, hostile, inside: Arc::default() }
+    pub(crate) fn new((web, hostile): (MemoryNet, HostileNet), (seed, panics): (u64, u64)) -> Self {
+        Self { web, hostile, inside: Arc::default(), panics, seed, calls: Arc::default() }
+    }
+
+    fn perhaps_panic(&self) {
+        perhaps_panic(self.seed, 3, self.calls.fetch_add(1, Ordering::Relaxed), self.panics);
     }
 
     /// Connections to where no site may lead a crawler.
@@ -40,10 +50,12 @@ fn is_of_the_web(address: IpAddr) -> bool {
 
 impl Net for SimNet {
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>> {
+        self.perhaps_panic();
         if host.ends_with(".hostile.test") { self.hostile.resolve(host) } else { self.web.resolve(host) }
     }
 
     fn connect(&self, addr: SocketAddr) -> BoxFuture<'static, io::Result<Box<dyn Io>>> {
+        self.perhaps_panic();
         if is_hostile(addr.ip()) {
             return self.hostile.connect(addr);
         }

@@ -6,6 +6,7 @@ use comity_fetch::ResolveError;
 use comity_testweb::hostile::Scenario;
 use comity_testweb::{Answer, ConnectFault, Site, Web};
 
+use crate::faults::Faults;
 use crate::{hostile, pages, robots};
 
 /// Everything that a seed decides.
@@ -18,6 +19,8 @@ pub(crate) struct Plan {
     pub(crate) outages: Vec<Outage>,
     /// Sites beside the web, whose pages are seeds too.
     pub(crate) hostile: Vec<Scenario>,
+    /// What befalls the crawl itself.
+    pub(crate) faults: Faults,
 }
 
 /// The crawl's settings.
@@ -52,7 +55,7 @@ pub(crate) enum NetFault {
 }
 
 /// Draws from a seed.
-pub(crate) struct Dice(SeededRandom);
+pub(crate) struct Dice(pub(crate) SeededRandom);
 
 impl Dice {
     pub(crate) fn below(&self, bound: u64) -> u64 {
@@ -81,6 +84,9 @@ impl Plan {
     pub(crate) fn draw(seed: u64) -> Self {
         // Another stream than the crawl's own jitter, which begins at the seed itself.
         let dice = Dice(SeededRandom::new(seed ^ 0x5eed_5eed_5eed_5eed));
+        let faults = Faults::draw(seed);
+        // Hours of the day mean something only to whoever knows the time.
+        let hours = !faults.sets_clock();
         let sites = usize::try_from(dice.between(5, 12)).unwrap();
         let domains = ["alpha", "beta", "gamma"];
         let names: Vec<String> = (0..sites).map(|n| format!("s{n}.{}.test", dice.pick(&domains))).collect();
@@ -89,11 +95,11 @@ impl Plan {
         let addresses: Vec<IpAddr> = (0..sites).map(|n| address(&dice, n)).collect();
         let mut web = Web::builder(seed).epoch(start);
         for (n, name) in names.iter().enumerate() {
-            web = web.site(site(&dice, n, sites, start).name(name).address(addresses[n]));
+            web = web.site(site(&dice, n, sites, (start, hours)).name(name).address(addresses[n]));
         }
         let outages = (0..dice.below(7)).map(|_| outage(&dice, &names, &addresses)).collect();
         let (settings, hostile) = (settings(&dice, sites), hostile::drawn(&dice));
-        Self { seed, web: web.build().unwrap(), settings, names, start, outages, hostile }
+        Self { seed, web: web.build().unwrap(), settings, names, start, outages, hostile, faults }
     }
 
     /// A web of one good site, and these beside it.
@@ -114,7 +120,16 @@ impl Plan {
             also: Vec::new(),
         };
         let names = vec!["good.test".to_owned()];
-        Self { seed: 1, web, names, start, settings, outages: Vec::new(), hostile: hostile.to_vec() }
+        Self {
+            seed: 1,
+            web,
+            names,
+            start,
+            settings,
+            outages: Vec::new(),
+            hostile: hostile.to_vec(),
+            faults: Faults::default(),
+        }
     }
 }
 
@@ -124,7 +139,7 @@ fn address(dice: &Dice, n: usize) -> IpAddr {
     format!("203.0.114.{last}").parse().unwrap()
 }
 
-fn site(dice: &Dice, n: usize, sites: usize, start: WallTime) -> Site {
+fn site(dice: &Dice, n: usize, sites: usize, start: (WallTime, bool)) -> Site {
     let slow = dice.percent(15);
     let latency = if slow { dice.millis(500, 4000) } else { dice.millis(0, 200) };
     let connecting = if dice.percent(12) { dice.millis(1000, 4000) } else { dice.millis(0, 50) };

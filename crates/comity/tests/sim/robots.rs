@@ -5,9 +5,9 @@ use comity_testweb::{Answer, Coding, Site, Target};
 
 use crate::plan::Dice;
 
-/// Gives a site a robots.txt of some kind.
-pub(crate) fn drawn(dice: &Dice, site: Site, n: usize, sites: usize, start: WallTime) -> Site {
-    let rules = || Answer::text(rules(dice, start));
+/// Gives a site a robots.txt of some kind; with hours of the day if `hours`.
+pub(crate) fn drawn(dice: &Dice, site: Site, n: usize, sites: usize, (start, hours): (WallTime, bool)) -> Site {
+    let rules = || Answer::text(rules(dice, start, hours));
     let lives = |answer: Answer| answer.field("Cache-Control", "max-age=300");
     // Redirects lead to even sites, whose file does not change: of two requests for one that does, nobody but the client
     // knows which was for whom.
@@ -70,7 +70,7 @@ fn broken(dice: &Dice) -> Answer {
     }
 }
 
-fn rules(dice: &Dice, start: WallTime) -> String {
+fn rules(dice: &Dice, start: WallTime, hours: bool) -> String {
     let mut text = if dice.percent(20) {
         "User-agent: otherbot\nDisallow: /\n\nUser-agent: simbot\n".to_owned()
     } else {
@@ -81,10 +81,13 @@ fn rules(dice: &Dice, start: WallTime) -> String {
         text.push_str(&format!("Crawl-delay: {}.{}\n", tenths / 10, tenths % 10));
     }
     if dice.percent(8) {
-        text.push_str(&format!("Request-rate: 1/{} {}\n", dice.between(1, 20), window(dice, start)));
+        let rate = format!("Request-rate: 1/{}", dice.between(1, 20));
+        let window = window(dice, start);
+        text.push_str(&if hours { format!("{rate} {window}\n") } else { format!("{rate}\n") });
     }
     if dice.percent(8) {
-        text.push_str(&format!("Visit-time: {}\n", window(dice, start)));
+        let line = format!("Visit-time: {}\n", window(dice, start));
+        text.push_str(if hours { &line } else { "" });
     }
     for rule in ["Disallow: /p/1$", "Disallow: /p/*3$", "Disallow: /p/4", "Allow: /p/43", "Disallow: /x/"] {
         if dice.percent(30) {

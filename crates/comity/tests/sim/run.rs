@@ -1,61 +1,56 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, Once};
-use std::time::Duration;
+use std::sync::Once;
 
-use comity::config::{ByteSize, Span};
-use comity::policy::{Clock, Reason, SeededRandom};
-use comity::{Crawler, CrawlerBuilder, Summary, UrlEnding};
-use comity_fetch::SystemClock;
+use comity::Summary;
+use comity::policy::Reason;
+use comity_testweb::Observer;
 use comity_testweb::hostile::{Asked, Scenario, Speech};
-use comity_testweb::{MemoryNet, Observer};
 
-use crate::hostile;
-use crate::net::{HOSTILE_NETWORK, SimNet};
-use crate::plan::{NetFault, Outage, Plan, Settings};
+use crate::faults::Ordered;
+use crate::life::{LifeEnd, Lived};
+use crate::plan::{Plan, Settings};
+use crate::records::{self, Kept};
+use crate::stage::{Heard, Stage, Told};
 
 /// How one seed went.
 pub(crate) struct Run {
     pub(crate) settings: Settings,
     pub(crate) observer: Observer,
+    /// The processes of the crawl, in order; the last was left alone.
+    pub(crate) lives: Vec<Lived>,
     pub(crate) outcomes: Vec<Told>,
     /// Pages that were handed to the handler, with what was wrong with them at last.
-    pub(crate) faults: BTreeMap<String, Option<Reason>>,
+    pub(crate) pages: BTreeMap<String, Option<Reason>>,
     /// Pages whose body, read again, was not what had been received.
     pub(crate) misread: Vec<String>,
     /// What the hostile sites saw.
     pub(crate) asked: Vec<Asked>,
     /// Connections to where no site may lead.
     pub(crate) inside: u64,
-    /// `Err`: the crawl did not end, or ended with an error.
-    pub(crate) summary: Result<Summary, String>,
-    /// Panics anywhere in the run, caught or not.
+    /// URLs that the queue's disk holds at the end, and URLs that it ever took in; `None` without one.
+    pub(crate) stored: Option<(u64, u64)>,
+    /// The records; `None` when none were kept, and what is wrong with them when they cannot be read.
+    pub(crate) records: Option<Result<Kept, String>>,
+    /// When the machine's clock was set, and how far ahead it was then.
+    pub(crate) clock_errors: Vec<(u64, i64)>,
+    /// Panics anywhere in the run, caught or not, but those that were ordered.
     pub(crate) panics: u64,
+    pub(crate) ordered_panics: u64,
     /// Everything that happened, as text: the same seed gives the same bytes.
     pub(crate) log: String,
 }
 
-/// An outcome as it was told.
-pub(crate) struct Told {
-    pub(crate) at_us: u64,
-    pub(crate) url: String,
-    pub(crate) ending: UrlEnding,
-    pub(crate) attempt: u32,
-}
-
-/// No crawl of a plan lasts longer: what still waits then waits for ever.
-const TOO_LONG: Duration = Duration::from_secs(7 * 86_400);
-
 impl Run {
     pub(crate) fn of(plan: &Plan) -> Self {
         count_panics();
-        PANICS.set(0);
+        PANICS.set((0, 0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let mut run = runtime.block_on(play(plan));
         // Servers and whatever else is left end here.
         drop(runtime);
-        run.panics = PANICS.get();
+        (run.panics, run.ordered_panics) = PANICS.get();
         run
     }
 
@@ -63,109 +58,67 @@ impl Run {
     pub(crate) fn asked_by_frames(&self, scenario: Scenario) -> bool {
         scenario.speech() == Speech::Http2
     }
+
+    /// The summary of the process that ended the crawl.
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        match &self.lives.last()?.end {
+            LifeEnd::Ended(summary) => Some(summary),
+            _ => None,
+        }
+    }
+
+    /// How often what was under way may have been dropped.
+    pub(crate) fn breaks(&self) -> impl Iterator<Item = &Lived> {
+        self.lives.iter().filter(|life| life.breaks_off())
+    }
 }
 
 async fn play(plan: &Plan) -> Run {
-    let (web, observer) = plan.web.in_memory();
-    let servers = hostile::servers();
-    let net = SimNet::new(web.clone(), servers.net());
-    let pages = Arc::new(Mutex::new(Vec::new()));
-    let clock = Arc::new(SystemClock::paused_at(plan.start));
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let builder = crawler(plan, &net, clock.clone()).on_outcome({
-        let (told, clock, begun) = (told.clone(), clock.clone(), clock.now());
-        move |outcome| {
-            let at_us = u64::try_from(clock.now().since(begun).as_micros()).unwrap();
-            let (url, ending, attempt) = (outcome.url.to_string(), outcome.ending, outcome.attempt);
-            told.lock().unwrap().push(Told { at_us, url, ending, attempt });
+    let stage = Stage::set(plan);
+    let mut lives = Vec::new();
+    for (number, life) in plan.faults.lives.iter().enumerate() {
+        lives.push(stage.live(number, Some(life)).await);
+        if let Some(ahead) = life.clock {
+            stage.machine.set(ahead);
         }
-    });
-    let builder = builder.on_page({
-        let pages = pages.clone();
-        move |page| {
-            let capture = page.capture();
-            let lossy = matches!(capture.fault, Some(Reason::FetchCoding | Reason::FetchSpool));
-            let read = lossy || page.body().len() as u64 == capture.decoded_len;
-            pages.lock().unwrap().push((page.url().to_string(), capture.fault, read));
-        }
-    });
-    for outage in plan.outages.clone() {
-        tokio::spawn(befall(web.clone(), outage));
+        tokio::time::sleep(life.pause).await;
     }
-    let crawler = builder.build().unwrap();
-    let summary = match tokio::time::timeout(TOO_LONG, crawler.run()).await {
-        Ok(ended) => ended.map_err(|error| error.to_string()),
-        Err(_) => Err("the crawl did not end within a week".to_owned()),
-    };
-    let outcomes = std::mem::take(&mut *told.lock().unwrap());
-    let asked = servers.asked();
-    let mut log = log(&observer, &outcomes, &summary);
+    lives.push(stage.live(plan.faults.lives.len(), None).await);
+    let Heard { outcomes, pages } = std::mem::take(&mut *stage.heard.lock().unwrap());
+    let asked = stage.servers.asked();
+    let mut log = log(&stage.observer, &outcomes, &lives);
     let (mut faults, mut misread) = (BTreeMap::new(), Vec::new());
-    for (url, fault, read) in std::mem::take(&mut *pages.lock().unwrap()) {
+    for (url, fault, read) in pages {
         writeln!(log, "page {url} {}", fault.map_or("whole", Reason::code)).unwrap();
         misread.extend((!read).then(|| url.clone()));
         faults.insert(url, fault);
     }
+    for (at, ahead) in &stage.machine.errors() {
+        writeln!(log, "{at:>12} the machine's clock is {ahead} ms ahead").unwrap();
+    }
     for Asked { scenario, request, at } in &asked {
         writeln!(log, "{:>12} {} was asked for {request:?}", at.as_micros(), scenario.name()).unwrap();
     }
-    let inside = net.inside();
-    let settings = plan.settings.clone();
-    Run { settings, observer, outcomes, faults, misread, asked, inside, summary, panics: 0, log }
-}
-
-fn crawler(plan: &Plan, net: &SimNet, clock: Arc<SystemClock>) -> CrawlerBuilder {
-    let Settings { also, .. } = plan.settings.clone();
-    let builder = Crawler::builder("SimBot/1.0", "https://example.com/bot")
-        .net(Arc::new(net.clone()))
-        .clock(clock)
-        .random(Arc::new(SeededRandom::new(plan.seed)))
-        .configure(|file| {
-            let Settings {
-                delay,
-                total,
-                per_origin,
-                per_address,
-                address_gap,
-                adaptive,
-                max_rate,
-                max_rate_domain,
-                ..
-            } = plan.settings;
-            file.crawl.scope = Some("any".into());
-            file.fetch.max_body = Some(ByteSize(hostile::MAX_BODY));
-            file.fetch.roots = Some(vec![hostile::root()]);
-            file.fetch.allow_addresses = Some(vec![HOSTILE_NETWORK.into()]);
-            file.politeness.delay = Some(Span(delay));
-            file.politeness.total = Some(total);
-            file.politeness.per_origin = Some(per_origin);
-            file.politeness.per_address = Some(per_address);
-            file.politeness.address_gap = Some(Span(address_gap));
-            file.politeness.adaptive = Some(adaptive);
-            file.politeness.max_rate = Some(max_rate.into());
-            file.politeness.max_rate_domain = Some(max_rate_domain.into());
-        });
-    let fronts = std::iter::once(0).chain(also).map(|site| format!("http://{}/", plan.names[site]));
-    let beside = plan.hostile.iter().flat_map(|scenario| hostile::seeds(*scenario));
-    fronts.chain(beside).fold(builder, |builder, seed| builder.seed(&seed))
-}
-
-async fn befall(net: MemoryNet, outage: Outage) {
-    tokio::time::sleep(outage.from).await;
-    match &outage.fault {
-        NetFault::Connect(address, fault) => net.set_connect_fault(*address, Some(*fault)),
-        NetFault::Resolve(name, error) => net.set_resolve_fault(name, Some(error.clone())),
-        NetFault::Move(name, address) => net.set_address(name, Some(*address)),
-    }
-    tokio::time::sleep(outage.until - outage.from).await;
-    match &outage.fault {
-        NetFault::Connect(address, _) => net.set_connect_fault(*address, None),
-        NetFault::Resolve(name, _) => net.set_resolve_fault(name, None),
-        NetFault::Move(name, _) => net.set_address(name, None),
+    let dir = stage.dir.as_ref();
+    Run {
+        settings: plan.settings.clone(),
+        lives,
+        outcomes,
+        pages: faults,
+        misread,
+        asked,
+        inside: stage.net.inside(),
+        stored: dir.map(|_| (stage.store.queued(), stage.store.seen())),
+        records: dir.map(|dir| records::read(dir.path())),
+        clock_errors: stage.machine.errors(),
+        panics: 0,
+        ordered_panics: 0,
+        observer: stage.observer,
+        log,
     }
 }
 
-fn log(observer: &Observer, outcomes: &[Told], summary: &Result<Summary, String>) -> String {
+fn log(observer: &Observer, outcomes: &[Told], lives: &[Lived]) -> String {
     let mut log = String::new();
     for seen in observer.log() {
         let target = String::from_utf8_lossy(seen.request.target()).into_owned();
@@ -174,27 +127,35 @@ fn log(observer: &Observer, outcomes: &[Told], summary: &Result<Summary, String>
         let (peer, status, cut) = (seen.peer, seen.status, seen.cut);
         writeln!(log, "{arrived:>12} {peer} {url} status {status:?} head {head:?} end {ended:?} cut {cut}").unwrap();
     }
-    for Told { at_us, url, ending, attempt } in outcomes {
-        writeln!(log, "{at_us:>12} {url} {ending}, attempt {attempt}").unwrap();
+    for Told { life, at_us, url, ending, attempt } in outcomes {
+        writeln!(log, "{at_us:>12} {life} {url} {ending}, attempt {attempt}").unwrap();
     }
-    match summary {
-        Ok(summary) => writeln!(log, "{summary}").unwrap(),
-        Err(error) => writeln!(log, "{error}").unwrap(),
+    for Lived { began_us, ended_us, end, planned, cut, was_full } in lives {
+        writeln!(log, "{began_us:>12} to {ended_us}, planned {planned:?}, {cut:?}, full {was_full}").unwrap();
+        match end {
+            LifeEnd::Ended(summary) => writeln!(log, "{summary}").unwrap(),
+            LifeEnd::Storage(error) | LifeEnd::Broken(error) => writeln!(log, "{error}").unwrap(),
+            LifeEnd::Killed => writeln!(log, "killed").unwrap(),
+        }
     }
     log
 }
 
 thread_local! {
-    static PANICS: Cell<u64> = const { Cell::new(0) };
+    /// Panics of this thread: tasks run on it, and their panics are caught elsewhere. Beside them those that were ordered.
+    static PANICS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// Counts panics of this thread: tasks run on it, and their panics are caught elsewhere.
 fn count_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            PANICS.set(PANICS.get() + 1);
+            let (panics, ordered) = PANICS.get();
+            if info.payload().is::<Ordered>() {
+                return PANICS.set((panics, ordered + 1));
+            }
+            PANICS.set((panics + 1, ordered));
             before(info);
         }));
     });

@@ -1,0 +1,173 @@
+//! The machine's disk, as far as a crawl's storage goes: it outlives the crawl, fills up when told, and forgets at a power cut
+//! what was not made safe.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use comity_archive::{Backing, Disk, RealDisk};
+use comity_frontier::{Keyspace, MemoryStore, Row, Store, StoreError, WriteBatch};
+use tokio::time::Instant;
+
+/// The queue's store. Clones are the same disk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SimStore(Arc<Mutex<Rows>>);
+
+#[derive(Debug, Default)]
+struct Rows {
+    live: MemoryStore,
+    safe: MemoryStore,
+    /// Committed and not yet safe, with the instant of each commit.
+    unsafe_yet: Vec<(Instant, WriteBatch)>,
+    is_full: bool,
+    refused: u64,
+}
+
+/// What a power cut took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cut {
+    pub(crate) commits: u64,
+    /// URLs that are in the queue again.
+    pub(crate) urls: u64,
+    /// How old the oldest commit was that is gone.
+    pub(crate) age: Duration,
+}
+
+impl SimStore {
+    fn lock(&self) -> MutexGuard<'_, Rows> {
+        self.0.lock().unwrap()
+    }
+
+    pub(crate) fn set_full(&self, is_full: bool) {
+        self.lock().is_full = is_full;
+    }
+
+    /// Commits that were refused for want of room.
+    pub(crate) fn refused(&self) -> u64 {
+        self.lock().refused
+    }
+
+    /// The power fails: what was not safe is gone.
+    pub(crate) fn cut_power(&self) -> Cut {
+        let mut rows = self.lock();
+        let lost = std::mem::take(&mut rows.unsafe_yet);
+        rows.live = rows.safe.clone();
+        let left = |batch: &WriteBatch| batch.deletes.iter().filter(|(space, _)| *space == Keyspace::Queue).count();
+        Cut {
+            commits: lost.len() as u64,
+            urls: lost.iter().map(|(_, batch)| left(batch) as u64).sum(),
+            age: lost.first().map_or(Duration::ZERO, |(at, _)| at.elapsed()),
+        }
+    }
+
+    /// URLs queued.
+    pub(crate) fn queued(&self) -> u64 {
+        self.lock().live.len(Keyspace::Queue) as u64
+    }
+
+    /// URLs ever taken in.
+    pub(crate) fn seen(&self) -> u64 {
+        let rows = self.lock().live.peek(Keyspace::Seen, &[], &[0xff; 9], usize::MAX).unwrap();
+        rows.iter().map(|(_, prints)| prints.len() as u64 / 16).sum()
+    }
+}
+
+impl Store for SimStore {
+    #[expect(clippy::disallowed_methods, reason = "the simulated disk stands outside of the crawl")]
+    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
+        let mut rows = self.lock();
+        if rows.is_full {
+            rows.refused += 1;
+            return Err(StoreError::Full("the simulated disk".to_owned()));
+        }
+        rows.unsafe_yet.push((Instant::now(), batch.clone()));
+        rows.live.commit(batch)
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        let mut rows = self.lock();
+        let pending = std::mem::take(&mut rows.unsafe_yet);
+        pending.into_iter().try_for_each(|(_, batch)| rows.safe.commit(batch))
+    }
+
+    fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.lock().live.get(space, key)
+    }
+
+    fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.lock().live.peek(space, from, until, limit)
+    }
+}
+
+/// Files of the archive: real ones, on a disk of which only so many bytes are left.
+#[derive(Clone, Debug)]
+pub(crate) struct SimFiles {
+    room: Arc<AtomicU64>,
+}
+
+const PLENTY: u64 = u64::MAX;
+
+impl SimFiles {
+    pub(crate) fn new() -> Self {
+        Self { room: Arc::new(AtomicU64::new(PLENTY)) }
+    }
+
+    /// Lets so many bytes more be written; `None` as many as are wanted.
+    pub(crate) fn set_room(&self, bytes: Option<u64>) {
+        self.room.store(bytes.unwrap_or(PLENTY), Ordering::Relaxed);
+    }
+
+    /// A write has met the end.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.room.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Disk for SimFiles {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Backing>> {
+        Ok(Box::new(SimFile { file: File::create_new(path)?, room: self.room.clone() }))
+    }
+
+    fn free(&self, folder: &Path) -> io::Result<Option<u64>> {
+        RealDisk.free(folder)
+    }
+}
+
+#[derive(Debug)]
+struct SimFile {
+    file: File,
+    room: Arc<AtomicU64>,
+}
+
+impl Write for SimFile {
+    /// The write that meets the end is cut short.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.room.load(Ordering::Relaxed);
+        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        if fits == 0 && !bytes.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let written = self.file.write(&bytes[..fits])?;
+        if room != PLENTY {
+            self.room.store(room - written as u64, Ordering::Relaxed);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Backing for SimFile {
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        Backing::cut(&mut self.file, len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Backing::sync(&self.file)
+    }
+}

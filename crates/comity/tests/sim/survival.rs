@@ -1,0 +1,104 @@
+//! What a crawl owes to whoever starts it again: docs/durability.md as laws.
+
+use std::collections::BTreeMap;
+
+use comity::UrlEnding;
+
+use crate::laws::SYNCED_EVERY;
+use crate::run::Run;
+
+/// The laws of ends and beginnings that a run breaks.
+pub(crate) fn broken(run: &Run) -> Vec<String> {
+    let mut broken = quiet_between(run);
+    for (number, life) in run.lives.iter().enumerate() {
+        if life.cut.age > SYNCED_EVERY {
+            broken.push(format!("process {number}: the power cut took {:?} of work", life.cut.age));
+        }
+    }
+    match &run.records {
+        None => {}
+        Some(Err(error)) => broken.push(format!("the records cannot be read: {error}")),
+        Some(Ok(_)) => broken.extend(on_record(run)),
+    }
+    broken
+}
+
+/// Between two processes nothing is sent.
+fn quiet_between(run: &Run) -> Vec<String> {
+    let log = run.observer.log();
+    let gaps = run.lives.windows(2).map(|pair| (pair[0].ended_us, pair[1].began_us));
+    let sent = |(from, until): (u64, u64)| log.iter().filter(move |seen| (from + 1..until).contains(&seen.arrived_us));
+    gaps.flat_map(sent).map(|seen| format!("sent at {} by a process that had ended", seen.arrived_us)).collect()
+}
+
+/// Every outcome that was told is on record, and every request that the web saw, but for what was under way at a break.
+fn on_record(run: &Run) -> Vec<String> {
+    let Some(Ok(kept)) = &run.records else { return Vec::new() };
+    let mut broken = Vec::new();
+    for told in &run.outcomes {
+        let wanted = match told.ending {
+            UrlEnding::Fetched(_) | UrlEnding::Redirected(_) => ["fetched", "failed"],
+            UrlEnding::Refused(_) => ["not_fetched", "not_fetched"],
+            UrlEnding::Failed(_) => ["failed", "not_fetched"],
+        };
+        let records = kept.pages.get(&told.url).map_or(&[][..], Vec::as_slice);
+        if !records.iter().any(|(outcome, _)| wanted.contains(&outcome.as_str())) {
+            broken.push(format!("{}: told {} at {}, on record {records:?}", told.url, told.ending, told.at_us));
+        }
+    }
+    let mut pages: BTreeMap<String, u64> = BTreeMap::new();
+    let mut robots = pages.clone();
+    for sighting in run.observer.log() {
+        let target = sighting.request.target_text();
+        let Some(url) = sighting.site.and_then(|site| run.observer.url(site, &target)) else { continue };
+        // What leads from a robots.txt is asked for as one.
+        let seen = if url.ends_with(".txt") { &mut robots } else { &mut pages };
+        *seen.entry(url).or_default() += 1;
+    }
+    let total = u64::from(run.settings.total);
+    let breaks = run.breaks().count() as u64;
+    let missing = |seen: &BTreeMap<String, u64>, on_record: &dyn Fn(&str) -> u64| -> u64 {
+        seen.iter().map(|(url, times)| times.saturating_sub(on_record(url))).sum()
+    };
+    let page = missing(&pages, &|url| kept.pages.get(url).map_or(0, |records| records.len() as u64));
+    let file = missing(&robots, &|url| u64::from(kept.robots.get(url).copied().unwrap_or(0)));
+    // Beside the visits fly as many for robots.txt as there are origins.
+    let (most_pages, most_files) = (breaks * total, breaks * total * 4);
+    for (what, unrecorded, most) in [("pages", page, most_pages), ("robots.txt", file, most_files)] {
+        if unrecorded > most + run.ordered_panics {
+            broken.push(format!("{unrecorded} requests for {what} are not on record, {most} may have been under way"));
+        }
+    }
+    broken
+}
+
+/// Some process forgot what it had told: pages may end twice.
+pub(crate) fn forgets(run: &Run) -> bool {
+    run.lives.iter().any(|life| life.cut.commits > 0)
+}
+
+/// URLs that may have left the queue without being told: the process died between the two.
+pub(crate) fn untold(run: &Run) -> u64 {
+    run.breaks().count() as u64 * u64::from(run.settings.total)
+}
+
+/// Requests for pages that may have been made in vain: what was under way at a break, and what a power cut took.
+pub(crate) fn repeats(run: &Run) -> u64 {
+    run.breaks().map(|life| u64::from(run.settings.total) + life.cut.urls).sum()
+}
+
+/// Of all URLs that the queue's disk took in, every one was told or is left.
+pub(crate) fn nothing_lost(run: &Run, ended: u64, left: u64, (queued, seen): (u64, u64)) -> Vec<String> {
+    let mut broken = Vec::new();
+    if queued != left {
+        broken.push(format!("{left} left, {queued} on the disk"));
+    }
+    let lost = seen.saturating_sub(ended + queued);
+    if lost > untold(run) {
+        broken.push(format!("{seen} taken in, {ended} ended, {queued} left: {lost} lost"));
+    }
+    if ended + queued > seen && !forgets(run) {
+        broken.push(format!("{seen} taken in, but {ended} ended and {queued} left"));
+    }
+    broken
+}

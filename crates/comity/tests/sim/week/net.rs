@@ -1,0 +1,118 @@
+//! A network whose servers answer at once, within the write that completes a request.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use comity::policy::Clock;
+use comity_fetch::{BoxFuture, Io, Net, ResolveError, Resolved, SystemClock};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::watch::Watch;
+
+/// Origins that share an address.
+const PER_ADDRESS: u32 = 4;
+/// The name of an origin is `o17.week.test`.
+const SUFFIX: &str = ".week.test";
+
+#[derive(Debug)]
+pub(crate) struct WeekNet {
+    pub(crate) watch: Watch,
+    pub(crate) clock: Arc<SystemClock>,
+    pub(crate) origins: u32,
+}
+
+impl Net for WeekNet {
+    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>> {
+        let origin = number(host).filter(|origin| *origin < self.origins);
+        let address = origin.map(|origin| IpAddr::V4(Ipv4Addr::from(0x2d00_0000 + origin / PER_ADDRESS)));
+        let found = address.map(|address| Resolved::from(vec![address])).ok_or(ResolveError::NoSuchName);
+        Box::pin(std::future::ready(found))
+    }
+
+    fn connect(&self, _: SocketAddr) -> BoxFuture<'static, io::Result<Box<dyn Io>>> {
+        let server = Server { watch: self.watch.clone(), clock: self.clock.clone() };
+        let stream = Stream { server, asked: Vec::new(), answer: Vec::new(), reader: None };
+        Box::pin(std::future::ready(Ok(Box::new(stream) as Box<dyn Io>)))
+    }
+}
+
+fn number(host: &str) -> Option<u32> {
+    host.strip_prefix('o')?.strip_suffix(SUFFIX)?.parse().ok()
+}
+
+/// The URL of a page; number `pages` is the one that may not be fetched.
+pub(crate) fn url(origin: u32, page: u32, pages: u32) -> String {
+    let folder = if page < pages { "p" } else { "private" };
+    format!("http://o{origin}{SUFFIX}/{folder}/{page}")
+}
+
+struct Server {
+    watch: Watch,
+    clock: Arc<SystemClock>,
+}
+
+impl Server {
+    fn answer(&self, head: &[u8]) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(head).ok()?;
+        let target = text.split(' ').nth(1)?;
+        let mut fields = text.lines().filter_map(|line| line.split_once(": "));
+        let origin = number(fields.find(|(name, _)| name.eq_ignore_ascii_case("host"))?.1)?;
+        let now = self.clock.now().as_micros();
+        let (kind, body) = if target == "/robots.txt" {
+            self.watch.robots_asked(origin, now);
+            ("text/plain", format!("User-agent: *\nCrawl-delay: {}\nDisallow: /private/\n", Watch::delay(origin)))
+        } else {
+            let page = target.strip_prefix("/p/").and_then(|page| page.parse().ok());
+            self.watch.page_asked(origin, page, now);
+            ("text/html", format!("<!doctype html><title>{target}</title><p>A page of the week"))
+        };
+        let length = body.len();
+        Some(format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes())
+    }
+}
+
+/// The client's end of a connection; there is no other.
+struct Stream {
+    server: Server,
+    asked: Vec<u8>,
+    answer: Vec<u8>,
+    reader: Option<Waker>,
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.asked.extend_from_slice(bytes);
+        if self.asked.ends_with(b"\r\n\r\n") {
+            let head = std::mem::take(&mut self.asked);
+            self.answer = self.server.answer(&head).ok_or(io::ErrorKind::InvalidData)?;
+            if let Some(reader) = self.reader.take() {
+                reader.wake();
+            }
+        }
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.answer.is_empty() {
+            self.reader = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        let many = self.answer.len().min(into.remaining());
+        into.put_slice(&self.answer[..many]);
+        self.answer.drain(..many);
+        Poll::Ready(Ok(()))
+    }
+}

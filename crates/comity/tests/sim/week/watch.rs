@@ -1,0 +1,138 @@
+//! An auditor that keeps nothing of a request but what the next ones of its origin are measured by.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::Size;
+
+/// What the web of the week announces and has seen. Clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch(Arc<Mutex<Seen>>);
+
+#[derive(Debug)]
+struct Seen {
+    origins: Vec<Row>,
+    pages: u64,
+    robots: u64,
+    /// Requests that nobody should make, the first of them in words.
+    breaches: u64,
+    first: Vec<String>,
+    tightest_us: u64,
+}
+
+/// One origin.
+#[derive(Debug, Default)]
+struct Row {
+    /// When it was last asked and, at that very moment, answered; 0: never.
+    last_us: u64,
+    /// When its robots.txt was last asked for; 0: never.
+    robots_us: u64,
+    /// How often each page was, and when last, in seconds.
+    visits: Vec<(u32, u32)>,
+}
+
+const SECOND: u64 = 1_000_000;
+const DAY: u64 = 86_400 * SECOND;
+/// robots.txt may be asked for again in the last tenth of its life.
+const EARLY: u64 = DAY / 10;
+/// Grace for a life that began when the answer had been read.
+const GRACE: u64 = 60 * SECOND;
+const MOST_TOLD: usize = 20;
+
+impl Watch {
+    pub(crate) fn new(size: Size) -> Self {
+        let row = || Row { visits: vec![(0, 0); size.pages as usize], ..Row::default() };
+        let origins = (0..size.origins).map(|_| row()).collect();
+        let seen = Seen { origins, pages: 0, robots: 0, breaches: 0, first: Vec::new(), tightest_us: u64::MAX };
+        Self(Arc::new(Mutex::new(seen)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap()
+    }
+
+    /// Seconds between two requests that an origin asks for: 1 to 300, as many of each.
+    pub(crate) const fn delay(origin: u32) -> u64 {
+        (origin as u64).wrapping_mul(7919) % 300 + 1
+    }
+
+    /// Notes a request for robots.txt.
+    pub(crate) fn robots_asked(&self, origin: u32, now_us: u64) {
+        let mut seen = self.lock();
+        seen.robots += 1;
+        let row = &seen.origins[origin as usize];
+        let age = now_us.saturating_sub(row.robots_us);
+        let again = row.robots_us > 0 && age < DAY - EARLY;
+        seen.hold(!again, || format!("o{origin}: robots.txt again after {age} µs"));
+        seen.arrived(origin, now_us);
+        seen.origins[origin as usize].robots_us = now_us;
+    }
+
+    /// Notes a request for a page; `None` is the one that robots.txt refuses, or none at all.
+    pub(crate) fn page_asked(&self, origin: u32, page: Option<u32>, now_us: u64) {
+        let mut seen = self.lock();
+        seen.pages += 1;
+        let row = &seen.origins[origin as usize];
+        let age = now_us.saturating_sub(row.robots_us);
+        let known = row.robots_us > 0 && age <= DAY + GRACE;
+        let now = u32::try_from(now_us / SECOND).unwrap();
+        let visit = page.map(|page| row.visits[page as usize]);
+        seen.hold(known, || format!("o{origin}/{page:?}: robots.txt is {age} µs old"));
+        seen.hold(page.is_some(), || format!("o{origin}: a refused page was asked for"));
+        let (times, last) = visit.unwrap_or_default();
+        // In whole seconds, of which the last may have begun early.
+        let early = times > 0 && now < last + 86_399;
+        seen.hold(!early, || format!("o{origin}/{page:?}: again after {} s", now - last));
+        seen.arrived(origin, now_us);
+        if let Some(page) = page {
+            seen.origins[origin as usize].visits[page as usize] = (times + 1, now);
+        }
+    }
+
+    /// Requests for pages.
+    pub(crate) fn pages(&self) -> u64 {
+        self.lock().pages
+    }
+
+    /// Pages that were asked for less often.
+    pub(crate) fn visited_less_than(&self, times: u32) -> usize {
+        self.lock().origins.iter().flat_map(|row| &row.visits).filter(|(visits, _)| *visits < times).count()
+    }
+
+    /// What was wrong, the first of it.
+    pub(crate) fn broken(&self) -> Vec<String> {
+        self.lock().first.clone()
+    }
+}
+
+impl Seen {
+    /// The origin's own delay, from the last answer, which was given at once.
+    fn arrived(&mut self, origin: u32, now_us: u64) {
+        let row = &mut self.origins[origin as usize];
+        let gap = now_us.saturating_sub(row.last_us);
+        // Before its robots.txt is known, an origin has asked for nothing.
+        let asked = if row.robots_us > 0 { Watch::delay(origin) * SECOND } else { 0 };
+        let first = row.last_us == 0;
+        row.last_us = now_us;
+        if !first {
+            self.tightest_us = self.tightest_us.min(gap.saturating_sub(asked));
+        }
+        self.hold(first || gap >= asked, || format!("o{origin}: {gap} µs after the request before, asked {asked}"));
+    }
+
+    fn hold(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
+        if !holds {
+            self.breaches += 1;
+            if self.first.len() < MOST_TOLD {
+                self.first.push(otherwise());
+            }
+        }
+    }
+}
+
+impl fmt::Display for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Seen { pages, robots, breaches, tightest_us, .. } = &*self.lock();
+        write!(f, "seen {pages} pages and {robots} robots.txt, {breaches} breaches, nearest to early {tightest_us} µs")
+    }
+}
