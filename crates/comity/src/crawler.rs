@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use comity_archive::{Disk, RealDisk};
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
-use comity_frontier::{OtherRules, Store};
+use comity_frontier::{Frontier, OtherRules, Store};
 use comity_gate::{Gate, GateConfig, OptOutFiles, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, Scope};
@@ -17,7 +17,7 @@ use crate::control::socket::{self, Door, NoDoor};
 use crate::control::{self, Control, Running};
 use crate::directory::ScopeSeeds;
 use crate::engine::{Engine, Handlers, Keys, Live, Shared, Tally, Traps};
-use crate::keep::Keeper;
+use crate::keep::{self, Keeper};
 use crate::open::{self, Accepted, Work};
 use crate::sites::Sites;
 use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive};
@@ -254,30 +254,17 @@ impl CrawlerBuilder {
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
-        if let Some(dir) = &dir {
-            notes.extend(open::directory(dir, &mut config, accept_config)?);
-        }
-        if let Some(dir) = &dir {
-            config.optouts = with_own_optouts(dir, &config)?;
-        }
-        let state = archive::open_state(dir.as_deref(), &config, &clock, work)?;
         let rules = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
+        let stores = Stores { queue: parts.store, disk: parts.disk.unwrap_or_else(|| Arc::new(RealDisk)), work };
         let accepted = Accepted { rules, loss: accept_loss };
-        let (queue, key) = open::queue(dir.as_deref(), &config, &clock, (key, accepted), (parts.store, work))?;
-        // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
-        let disk = parts.disk.unwrap_or_else(|| Arc::new(RealDisk));
-        let open_archive = |dir| archive::open(dir, &config, &clock, state.clone(), (disk, work));
-        let opened = dir.as_deref().map(open_archive).transpose()?;
-        if let Some(dir) = &dir {
-            open::mark(dir, &config)?;
-        }
-        let (frontier, note) = queue.beside(opened.as_ref())?;
-        notes.extend(note);
+        let opened = open_all(dir.as_deref(), &mut config, &clock, (key, accepted), stores)?;
+        let Opened { frontier, key, kept, state, notes: found } = opened;
+        notes.extend(found);
         let traps = Traps::new(&config.traps);
         let mut scope = config.scope.clone();
         let scope_seeds = widened(dir.as_deref(), &mut scope, &traps)?;
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
-        let keeper = Keeper::new(opened, clock.clone(), sites.clone());
+        let keeper = Keeper::new(kept, clock.clone(), sites.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
         let control = Running::open(dir.as_deref(), (config.clone(), key), &gate, &*clock)?;
         let shared = Arc::new(Shared {
@@ -308,6 +295,49 @@ impl CrawlerBuilder {
         let engine = Engine::new(shared, config.politeness.total, stopped, published);
         Ok(Crawler { engine, seeds: config.seeds, notes, stop, progress, clock, control: handle, door })
     }
+}
+
+/// Where a crawl keeps what it keeps.
+struct Stores {
+    queue: Option<Box<dyn Store>>,
+    disk: Arc<dyn Disk>,
+    work: Work,
+}
+
+/// The queue, the archive and the gate's memory, open.
+struct Opened {
+    frontier: Arc<dyn Frontier>,
+    /// Of the fingerprints.
+    key: [u8; 16],
+    kept: Option<keep::Store>,
+    state: Option<Arc<StateDir>>,
+    notes: Vec<String>,
+}
+
+/// Opens all that lies in the crawl's directory, or its stand-ins in memory.
+fn open_all(
+    dir: Option<&Path>,
+    config: &mut CrawlConfig,
+    clock: &Arc<dyn Clock>,
+    (key, accepted): ([u8; 16], Accepted),
+    Stores { queue, disk, work }: Stores,
+) -> Result<Opened, Error> {
+    let mut notes = Vec::new();
+    if let Some(dir) = dir {
+        notes = open::directory(dir, config, accepted.rules == OtherRules::Accept)?;
+        config.optouts = with_own_optouts(dir, config)?;
+    }
+    let state = archive::open_state(dir, config, clock, work)?;
+    let (queue, key) = open::queue(dir, config, clock, (key, accepted), (queue, work))?;
+    // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
+    let open_archive = |dir| archive::open(dir, config, clock, state.clone(), (disk, work));
+    let kept = dir.map(open_archive).transpose()?;
+    if let Some(dir) = dir {
+        open::mark(dir, config)?;
+    }
+    let (frontier, note) = queue.beside(kept.as_ref())?;
+    notes.extend(note);
+    Ok(Opened { frontier, key, kept, state, notes })
 }
 
 /// Opens the socket of the crawl in `dir`. One that cannot be made is a note: the crawl goes on, and answers to its own process
