@@ -247,7 +247,9 @@ impl Archive {
         self.roll()?;
         let crawl = &mut self.config.crawl;
         (crawl.config_digest, crawl.robots, crawl.overrides) = (Some(digest), robots, overrides);
-        Ok(())
+        // Names it before it stands in the directory: `verify` takes either.
+        self.checkpoint()?;
+        self.store_head()
     }
 
     /// Where the open WARC ends validly, with its final name; `None` before the first record of a file.

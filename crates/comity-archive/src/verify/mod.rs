@@ -12,9 +12,10 @@
 //! | `tree` | which files are there |
 //! | `seals` | checkpoints and head: what the rest is held against |
 //! | `pair`, `walk`, `block`, `seen` | one records file and the WARC beside it, in step |
-//! | `evidence` | the copies and their index |
+//! | `evidence`, `configs` | the copies and their index; the configurations that records name |
 
 mod block;
+mod configs;
 mod evidence;
 mod pair;
 mod parallel;
@@ -25,10 +26,9 @@ mod summing;
 mod tree;
 mod walk;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
-
-use comity_policy::Digest;
 
 pub use report::{Checked, Fault, FaultKind, Verification};
 
@@ -38,7 +38,6 @@ use self::report::Faults;
 use self::seals::Seals;
 use self::tree::{Pair, Tree};
 use crate::chain::GENESIS;
-use crate::checkpoint::sum_file;
 use crate::{ArchiveError, ChainHead};
 
 /// How to verify.
@@ -66,19 +65,23 @@ pub fn verify(dir: &Path, options: &VerifyOptions) -> Result<Verification, Archi
     strangers(&tree, &mut faults);
     seals.check_files(&tree, &mut found.checked, &mut faults).map_err(at)?;
     let copies = evidence::check(dir, &seals, (tree.is_closed(), threads), &mut found.checked, &mut faults);
-    let check = PairCheck { seals: &seals, copies: &copies.map_err(at)? };
+    let check = PairCheck { seals: &seals, copies: &copies.map_err(at)?, since: seals.since() };
     let pairs: Vec<&Pair> = tree.pairs.values().collect();
     let mut ends = parallel(&pairs, threads, |pair| check.run(pair));
     ends.sort_by_key(|end| end.first.map_or(u64::MAX, |(seq, _)| seq));
     let chain = join(&ends, &seals, &mut faults);
     found.head = ends.iter().rev().find_map(|end| end.last);
     let config = ends.iter().rev().find(|end| end.last.is_some()).and_then(|end| end.config);
+    let mut named = BTreeMap::new();
+    for (config, kept) in ends.iter().flat_map(|end| &end.configs) {
+        *named.entry(*config).or_insert(false) |= *kept;
+    }
     for end in ends {
         found.checked.add(&end.checked);
         faults.merge(end.faults);
     }
     faults.merge(chain);
-    configuration(dir, [seals.config, config], &mut faults).map_err(at)?;
+    configs::check(dir, [seals.config, config], (&named, &seals.configs), &mut faults).map_err(at)?;
     unsealed(&seals, &tree, found.head, &mut faults);
     found.keys = seals.keys;
     (found.faults, found.totals, found.notes) = (faults.first, faults.totals, faults.notes);
@@ -124,21 +127,6 @@ fn join(ends: &[PairEnd], seals: &Seals, faults: &mut Faults) -> Faults {
         }
     }
     found
-}
-
-fn configuration(dir: &Path, known: [Option<Digest>; 2], faults: &mut Faults) -> std::io::Result<()> {
-    let path = dir.join("crawl.toml");
-    if !path.exists() {
-        if known.iter().any(Option::is_some) {
-            faults.file(FaultKind::Missing, "crawl.toml", "records name its digest, and it is not there");
-        }
-        return Ok(());
-    }
-    let (_, sha256) = sum_file(&path)?;
-    if known.iter().any(Option::is_some) && !known.contains(&Some(sha256)) {
-        faults.file(FaultKind::Config, "crawl.toml", "neither the last checkpoint nor the last line names its digest");
-    }
-    Ok(())
 }
 
 /// What nothing outside the chain speaks for yet.

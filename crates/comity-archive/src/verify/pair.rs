@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -19,6 +19,8 @@ pub(super) struct PairCheck<'a> {
     pub(super) seals: &'a Seals,
     /// Digests of the copies that are there and whole.
     pub(super) copies: &'a HashSet<Digest>,
+    /// [`Seals::since`].
+    pub(super) since: Option<u64>,
 }
 
 /// What came of it.
@@ -30,6 +32,8 @@ pub(super) struct PairEnd {
     pub(super) last: Option<ChainHead>,
     /// The configuration that the last line names.
     pub(super) config: Option<Digest>,
+    /// Those that lines name, and whether they must be kept in `D/configs`.
+    pub(super) configs: BTreeMap<Digest, bool>,
     /// False when the lines could not be read or followed to the end.
     pub(super) whole: bool,
     pub(super) checked: Checked,
@@ -169,6 +173,9 @@ impl PairCheck<'_> {
     ) {
         let url = || Some(seen.url.clone().into_owned());
         end.config = seen.agent.config_digest.as_deref().and_then(|hex| hex.parse().ok());
+        if let Some(config) = end.config {
+            *end.configs.entry(config).or_insert(false) |= self.since.is_some_and(|since| line.seq >= since);
+        }
         let digest = seen.robots.as_ref().and_then(|robots| robots.digest.as_deref());
         if let Some(digest) = digest.filter(|hex| hex.parse().map_or(true, |digest| !self.copies.contains(&digest))) {
             let problem = format!("the robots.txt that decided, {digest}, is not in the evidence");

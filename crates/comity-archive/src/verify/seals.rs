@@ -24,6 +24,8 @@ pub(super) struct Seals {
     pub(super) prefixes: Vec<Prefix>,
     /// The configuration of the last checkpoint.
     pub(super) config: Option<Digest>,
+    /// Those of all of them.
+    pub(super) configs: BTreeSet<Digest>,
     pub(super) keys: Vec<String>,
     /// Whether there are checkpoints at all: crawls of the first versions have none.
     pub(super) kept: bool,
@@ -75,6 +77,7 @@ impl Seals {
             self.prefixes.push(checkpoint.evidence);
         }
         self.config = checkpoint.config;
+        self.configs.extend(checkpoint.config);
         // A later sum stands: whoever changes a closed file by right, to erase from it, says so in a checkpoint.
         self.sums.extend(checkpoint.files.into_iter().map(|sum| (sum.path.clone(), sum)));
     }
@@ -106,6 +109,11 @@ impl Seals {
             None if self.kept => faults.file(FaultKind::Head, "chain", "it names no checkpoint, and there are some"),
             _ => {}
         }
+    }
+
+    /// Number of the first line that was written by a version that keeps checkpoints, and configurations.
+    pub(super) fn since(&self) -> Option<u64> {
+        self.places.iter().filter(|place| place.by != "D/chain").map(|place| place.lines).min()
     }
 
     /// Every file is there that was summed, and none that is closed without a sum.

@@ -37,7 +37,8 @@ pub(super) struct Entry {
 }
 
 /// What comity writes into a crawl directory, beside `records`, `warc` and `evidence`.
-const KNOWN: [&str; 7] = ["crawl.toml", "chain", "checkpoints.jsonl", "records", "warc", "evidence", "state"];
+const KNOWN: [&str; 8] =
+    ["crawl.toml", "configs", "chain", "checkpoints.jsonl", "records", "warc", "evidence", "state"];
 
 impl Tree {
     pub(super) fn read(dir: &Path) -> io::Result<Self> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use comity_archive::verify::{FaultKind, Verification, VerifyOptions, verify};
+use comity_archive::verify::{Fault, FaultKind, Verification, VerifyOptions, verify};
 use comity_archive::{
     ArchiveConfig, CheckpointSigner, CrawlFacts, Entropy as _, Event, EvidenceKind, EvidenceStore, OsEntropy,
     WarcFormat,
@@ -55,6 +55,8 @@ fn judged(event: Event, copy: Digest) -> Event {
 /// A crawl of three runs, several files each, signed in the last two, with refusals, robots.txt and absent ones.
 fn crawl(dir: &Path) {
     fs::write(dir.join("crawl.toml"), "[agent]\n").unwrap();
+    fs::create_dir(dir.join("configs")).unwrap();
+    fs::write(dir.join(format!("configs/{}.toml", sum(b"[agent]\n"))), "[agent]\n").unwrap();
     let facts = CrawlFacts { config_digest: Some(sum(b"[agent]\n")), ..crawl_facts() };
     for run in 0..3_u8 {
         let signer = (run > 0).then(|| TestSigner::boxed(7));
@@ -94,6 +96,11 @@ fn not_judged(target: &str) -> comity_archive::NotFetched {
 
 fn verified(dir: &Path) -> Verification {
     verify(dir, &VerifyOptions::default()).unwrap()
+}
+
+/// These crawls have no configuration of theirs.
+fn of_config(fault: &Fault) -> bool {
+    fault.kind == FaultKind::Config || fault.file.starts_with("configs/")
 }
 
 /// Every file below `dir`, sorted.
@@ -269,7 +276,10 @@ fn a_key_that_is_asked_for_must_have_signed_every_checkpoint() {
     let ask = |key: String| verify(dir.path(), &VerifyOptions { key: Some(key), threads: None }).unwrap();
     let found = ask(signer.public());
     assert_eq!(found.keys, [signer.public()]);
-    assert_eq!(found.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>(), [FaultKind::Config]);
+    assert_eq!(
+        found.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>(),
+        [FaultKind::Config, FaultKind::Missing]
+    );
     let found = ask(TestSigner::boxed(8).public());
     assert!(found.totals.contains_key(&FaultKind::Signer), "{found:?}");
 
@@ -301,12 +311,14 @@ fn what_a_kill_leaves_is_told_and_is_no_fault() {
     archive.stage(&judged(page(capture("https://a.test/staged", HEAD, b"body")), copy.unwrap())).unwrap();
     drop(archive);
     let found = verified(dir.path());
-    assert!(found.faults.iter().all(|fault| fault.kind == FaultKind::Config), "{:#?}", found.faults);
+    assert!(found.faults.iter().all(|fault| of_config(fault)), "{:#?}", found.faults);
     assert!(found.notes.iter().any(|note| note.contains("no acknowledged line")), "{:?}", found.notes);
-    // The next run sums what the first one left.
+    // The next run cuts what the first one left to what its lines name, indexes it, and sums all three.
     open(dir.path(), config(), 2).close().unwrap();
     let found = verified(dir.path());
     assert_eq!(found.checked.summed_files, 3, "{found:#?}");
+    assert!(found.faults.iter().all(|fault| of_config(fault)), "{:#?}", found.faults);
+    assert_eq!(found.notes, Vec::<String>::new());
     let warc = files(dir.path(), "warc").remove(0);
     let mut bytes = fs::read(&warc).unwrap();
     let last = bytes.len() - 9;

@@ -74,12 +74,12 @@ fn crawls_of_every_format_hold_and_were_polite() {
         }
         audit::verified_without_our_code(&dir, 0);
     }
-    let key = "hJy9uqHoAC-GUMXTOlDaBM4syHxzuG3mSqSGq_FI88U";
+    let key = "WpHTDXPZHUfNcNiAcxZx05doGrqf8OwppnIsGCKlWt8";
     for (format, code) in [("v1", 1), ("v2", 0)] {
         let ran = comity(home.path(), &["verify", fixture(format).to_str().unwrap(), "--key", key]);
         assert_eq!(ran.status.code(), Some(code), "{format}: {}", String::from_utf8_lossy(&ran.stdout));
     }
-    let other = comity(home.path(), &["verify", fixture("v2").to_str().unwrap(), "--key", &key.replace("hJy", "hJz")]);
+    let other = comity(home.path(), &["verify", fixture("v2").to_str().unwrap(), "--key", &key.replace("WpH", "WpI")]);
     assert_eq!(other.status.code(), Some(1));
 }
 

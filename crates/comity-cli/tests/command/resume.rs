@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use comity_archive::verify::VerifyOptions;
 use comity_archive::{ChainHead, ChainVerifier, read_records};
 use comity_testweb::{Auditor, Generated, Observer, Served, Site, Web};
 use tempfile::TempDir;
@@ -85,6 +86,8 @@ fn verified(dir: &Path) -> BTreeSet<String> {
         urls.extend(text["body"]["url"].as_str().map(str::to_owned));
     }
     assert_eq!(chain.report().head, ChainHead::load(dir).unwrap(), "the head that is stated is the last line");
+    let found = comity_archive::verify::verify(dir, &VerifyOptions::default()).unwrap();
+    assert!(found.holds(), "{found:#?}");
     urls
 }
 
