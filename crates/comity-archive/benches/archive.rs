@@ -1,6 +1,6 @@
 //! What an archive costs beside one raw gzip stream of the very same bytes, of the same library at the same level.
 //!
-//! `cargo bench -p comity-archive -- [rounds] [megabytes]`. The pages are those of documentation trees where they are installed
+//! `cargo bench -p comity-archive -- [rounds] [megabytes] [word of a contestant]`. The pages are those of documentation trees where they are installed
 //! (`cargo xtask peers --install`); without them there is nothing to measure. Contestants take turns.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints, and ends where it cannot go on")]
@@ -46,6 +46,9 @@ fn main() {
     let bodies: u64 = events.iter().map(body_len).sum();
     println!("{} pages, {:.1} MB of bodies, {:.1} MB of WARC text", events.len(), mb(bodies), mb(text.len() as u64));
     let mut all = contestants(&events, &text);
+    // For a profiler: one contestant, by a word of its name.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word.chars().all(char::is_alphabetic)).collect();
+    all.retain(|one| words.iter().all(|word| one.name.contains(word.as_str())));
     for round in 0..rounds {
         let order: Vec<usize> = (0..all.len()).map(|at| (at + round) % all.len()).collect();
         for at in order {

@@ -1,13 +1,12 @@
-use std::io::{self, BufReader, Read};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::reader::MAX_FRAME_BYTES;
 use super::writer::frame_compressor;
-use crate::counting::Counting;
 use crate::disk::{Backing, Disk, sync_folder};
 
-/// Inflated bytes of a packed frame, at least, but for the last (our choice: larger frames gain nothing that can be measured).
-const PACKED: usize = 1 << 20;
+/// Inflated bytes of a packed frame, about (our choice).
+const PACKED: u64 = 1 << 20;
 
 /// Writes a closed records file anew in large frames: while it is written each flush needs a frame of its own, which takes
 /// twice the room. As a whole or not at all; the lines and their order are the same. Only for a file whose sum nobody has
@@ -27,23 +26,24 @@ pub(crate) fn pack(disk: &dyn Disk, path: &Path) -> io::Result<()> {
 }
 
 fn pack_to(to: &mut dyn Backing, path: &Path) -> io::Result<()> {
-    let mut input = Counting::new(BufReader::with_capacity(64 * 1024, std::fs::File::open(path)?));
+    // One decoder for all frames: they are many and small.
+    let mut lines = zstd::stream::read::Decoder::new(File::open(path)?)?;
     let (mut zstd, mut text) = (frame_compressor()?, Vec::new());
-    let mut write = |text: &mut Vec<u8>| {
-        let frame = zstd.compress(text)?;
-        text.clear();
-        to.write_all(&frame)
-    };
-    while !input.at_end()? {
-        let frame = zstd::stream::read::Decoder::with_buffer(&mut input)?.single_frame();
-        frame.take(MAX_FRAME_BYTES).read_to_end(&mut text)?;
-        if text.len() >= PACKED {
-            write(&mut text)?;
+    loop {
+        let read = lines.by_ref().take(PACKED).read_to_end(&mut text)?;
+        // A frame holds whole lines; the begin of the next waits for its end.
+        let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        if read == 0 && whole < text.len() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the last line has no end"));
+        }
+        if whole > 0 {
+            let rest = text.split_off(whole);
+            to.write_all(&zstd.compress(&text)?)?;
+            text = rest;
+        }
+        if read == 0 {
+            to.flush()?;
+            return to.sync();
         }
     }
-    if !text.is_empty() {
-        write(&mut text)?;
-    }
-    to.flush()?;
-    to.sync()
 }

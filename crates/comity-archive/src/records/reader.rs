@@ -9,7 +9,7 @@ use crate::counting::Counting;
 use crate::names::RECORDS_END;
 
 /// The largest inflated frame that is read.
-pub(super) const MAX_FRAME_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_FRAME_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Why record lines cannot be read further.
 #[derive(Debug)]
