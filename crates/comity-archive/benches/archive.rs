@@ -1,6 +1,6 @@
 //! What an archive costs beside one raw gzip stream of the very same bytes, of the same library at the same level.
 //!
-//! `cargo bench -p comity-archive -- [rounds] [megabytes]`. The pages are those of documentation trees where they are installed
+//! `cargo bench -p comity-archive -- [rounds] [megabytes] [word of a contestant]`. The pages are those of documentation trees where they are installed
 //! (`cargo xtask peers --install`); without them there is nothing to measure. Contestants take turns.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints, and ends where it cannot go on")]
@@ -10,7 +10,7 @@
 mod common;
 
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use comity_archive::{Archive, ArchiveConfig, Event, OsEntropy, SharedArchive, WarcFormat};
 use common::{StillClock, capture, config, files, page};
 use flate2::write::GzEncoder;
-use flate2::{Compression, Crc, read::MultiGzDecoder};
+use flate2::{Compress, Compression, Crc, FlushCompress, Status, read::MultiGzDecoder};
 
 /// Wall and CPU time of one run.
 #[derive(Clone, Copy)]
@@ -46,6 +46,9 @@ fn main() {
     let bodies: u64 = events.iter().map(body_len).sum();
     println!("{} pages, {:.1} MB of bodies, {:.1} MB of WARC text", events.len(), mb(bodies), mb(text.len() as u64));
     let mut all = contestants(&events, &text);
+    // For a profiler: one contestant, by a word of its name.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word.chars().all(char::is_alphabetic)).collect();
+    all.retain(|one| words.iter().all(|word| one.name.contains(word.as_str())));
     for round in 0..rounds {
         let order: Vec<usize> = (0..all.len()).map(|at| (at + round) % all.len()).collect();
         for at in order {
@@ -66,6 +69,8 @@ fn contestants(events: &Arc<Vec<Event>>, text: &Arc<Vec<u8>>) -> Vec<Contestant>
     };
     let bytes = text.clone();
     add("raw gzip, one stream, level 3", Box::new(move |dir| raw_gzip(dir, &bytes)));
+    let parts = Arc::new(members(events));
+    add("raw gzip, a member for each record", Box::new(move |dir| raw_members(dir, &parts)));
     for (name, level, format, threads) in [
         ("archive, gzip 3, one thread", 3, WarcFormat::Gzip, 1),
         ("archive, gzip 3, two threads", 3, WarcFormat::Gzip, 2),
@@ -144,6 +149,47 @@ fn raw_gzip(dir: &Path, text: &[u8]) {
     let mut gzip = GzEncoder::new(File::create(dir.join("raw.gz")).unwrap(), Compression::new(3));
     text.chunks(16 * 1024).for_each(|chunk| gzip.write_all(chunk).unwrap());
     gzip.finish().unwrap().sync_all().unwrap();
+}
+
+/// The records of the archive, before compression.
+fn members(events: &[Event]) -> Vec<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    archive(dir.path(), config(), events, 1);
+    let mut all = Vec::new();
+    for file in files(dir.path(), "warc") {
+        let mut input = BufReader::new(File::open(file).unwrap());
+        while !input.fill_buf().unwrap().is_empty() {
+            let mut text = Vec::new();
+            flate2::bufread::GzDecoder::new(&mut input).read_to_end(&mut text).unwrap();
+            all.push(text);
+        }
+    }
+    all
+}
+
+fn raw_members(dir: &Path, members: &[Vec<u8>]) {
+    let mut file = BufWriter::with_capacity(256 * 1024, File::create(dir.join("raw.gz")).unwrap());
+    let mut compress = Compress::new(Compression::new(3), false);
+    let mut out = Vec::with_capacity(64 * 1024);
+    for member in members {
+        compress.reset();
+        out.clear();
+        let mut crc = Crc::new();
+        crc.update(member);
+        while !matches!(
+            compress.compress_vec(
+                member.get(usize::try_from(compress.total_in()).unwrap()..).unwrap(),
+                &mut out,
+                FlushCompress::Finish
+            ),
+            Ok(Status::StreamEnd)
+        ) {
+            out.reserve(64 * 1024);
+        }
+        std::hint::black_box(crc.sum());
+        file.write_all(&out).unwrap();
+    }
+    file.into_inner().unwrap().sync_all().unwrap();
 }
 
 fn digests(text: &[u8]) {

@@ -37,7 +37,7 @@ impl BlockDigests {
     pub(crate) fn of(head: &[u8], body: &Spool) -> io::Result<Self> {
         let (mut block, mut payload, mut payload256) = (Sha1::new_with_prefix(head), Sha1::new(), Sha256::new());
         let mut len = head.len() as u64;
-        each_chunk(body.reader()?, |chunk| {
+        each_piece(body, |chunk| {
             block.update(chunk);
             payload.update(chunk);
             payload256.update(chunk);
@@ -56,9 +56,23 @@ impl BlockDigests {
     }
 }
 
+/// Bytes that pass through several hands while they are in the cache.
+const CHUNK: usize = 16 * 1024;
+
+/// Hands the bytes of a body on in pieces of at most 16 KiB; from memory without a copy.
+pub(crate) fn each_piece(body: &Spool, take: impl FnMut(&[u8])) -> io::Result<()> {
+    match body.memory() {
+        Some(bytes) => {
+            bytes.chunks(CHUNK).for_each(take);
+            Ok(())
+        }
+        None => each_chunk(body.reader()?, take),
+    }
+}
+
 /// Hands the bytes of `reader` on in pieces of at most 16 KiB.
 pub(crate) fn each_chunk(mut reader: impl Read, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut buffer = [0_u8; 16 * 1024];
+    let mut buffer = [0_u8; CHUNK];
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok(()),

@@ -200,6 +200,15 @@ impl Spool {
         self.len() == 0
     }
 
+    /// The bytes, where they are in memory.
+    #[must_use]
+    pub const fn memory(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Held::Memory(bytes) => Some(bytes),
+            Held::Stored(_) => None,
+        }
+    }
+
     /// The whole of it at once; from memory without a copy.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 
+use super::pack::pack;
 use crate::ArchiveError;
 use crate::append_file::AppendFile;
 use crate::disk::Disk;
@@ -86,8 +87,14 @@ impl RecordsWriter {
         self.file.as_ref().map_or(Ok(()), AppendFile::sync)
     }
 
-    /// Syncs the file and gives it its final name.
+    /// Syncs the file, gives it its final name and packs it.
     pub(crate) fn close(&mut self) -> Result<(), ArchiveError> {
-        self.file.take().map_or(Ok(()), AppendFile::close)
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let (path, is_empty) = (self.folder.join(file.name()), file.end() == 0);
+        file.close()?;
+        if !is_empty && let Err(error) = pack(self.disk.as_ref(), &path) {
+            tracing::warn!(%error, file = %path.display(), "records could not be packed: they stay as they were written");
+        }
+        Ok(())
     }
 }

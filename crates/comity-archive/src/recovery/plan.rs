@@ -3,8 +3,10 @@ use std::path::{Path, PathBuf};
 use super::records_tail::{RecordsTail, keep_lines};
 use super::{cut, finish, scan};
 use crate::append_file::OPEN_SUFFIX;
+use crate::disk::RealDisk;
 use crate::index::{FileIndex, index_path};
 use crate::names::{RECORDS_END, WARC_ENDS};
+use crate::records::pack::pack;
 use crate::{ArchiveError, ChainHead};
 
 /// What is to be done with the pair of files of one base name.
@@ -100,6 +102,13 @@ impl Plan {
         }
         if let Some(records) = self.records {
             finish(&records.path, &records.name, records_end)?;
+            let closed = records.path.with_file_name(&records.name);
+            if records_end > 0
+                && closed != records.path
+                && let Err(error) = pack(&RealDisk, &closed)
+            {
+                tracing::warn!(%error, file = %closed.display(), "records could not be packed: they stay as they were written");
+            }
             tracing::info!(file = records.name, lines = self.lines, "records that were left open are closed");
         }
         Ok(())

@@ -6,7 +6,7 @@ use comity_policy::Spool;
 use super::coder::Coder;
 use super::grammar::{RecordHeader, WarcType};
 use crate::ArchiveError;
-use crate::digests::{BlockDigests, each_chunk};
+use crate::digests::{BlockDigests, each_piece};
 
 /// One record to be written: its header so far, and its block in two parts.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) fn write_member(
     coder.write(header.as_bytes(), out);
     coder.write(head, out);
     let (mut len, mut spilled) = (head.len() as u64, Ok(()));
-    let read = each_chunk(body.reader().map_err(failed)?, |chunk| {
+    let read = each_piece(body, |chunk| {
         coder.write(chunk, out);
         len += chunk.len() as u64;
         // After a failure nothing of the event counts any more: the rest only passes through.
