@@ -11,8 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use comity_frontier::{DiskSettings, DiskStore, Frontier, Local, Offered, OtherRules, SchedulerConfig, Settled};
-use comity_policy::{Instant, Ready, Reason};
+use comity_frontier::{
+    DiskSettings, DiskStore, Ending, Frontier, LeaseId, Local, Offer, Offered, OtherRules, Revisit, SchedulerConfig,
+    Settled, Settlement, Visited,
+};
+use comity_policy::{Instant, OriginPace, Ready, Reason, WallTime};
 use comity_url::KeyRules;
 
 use common::*;
@@ -66,7 +69,12 @@ async fn child() {
         for lease in leased.leases {
             let number: usize = lease.url.path().trim_start_matches('/').parse().unwrap();
             let found = links(number).map(page).collect::<Vec<_>>();
-            let end = done_with(lease.id, offers(found.iter().map(String::as_str)), turn(now + 1));
+            let links = offers(found.iter().map(String::as_str));
+            let end = if number.is_multiple_of(3) {
+                again(lease.id, links, now + 1)
+            } else {
+                done_with(lease.id, links, turn(now + 1))
+            };
             let settled = frontier.settle(vec![end], at(now)).await.unwrap();
             assert!(matches!(settled.as_slice(), [Settled::Applied { .. }]));
             writeln!(out, "settled {}", lease.url).unwrap();
@@ -74,6 +82,36 @@ async fn child() {
         }
     }
     writeln!(out, "finished").unwrap();
+}
+
+/// A page of three is to be visited anew, long after the test.
+fn again(lease: LeaseId, links: Vec<Offer>, next: u64) -> Settlement {
+    let visited = Visited { at: Some(WallTime::from_unix_millis(1)), ..Visited::default() };
+    let revisit = Box::new(Revisit { at: WallTime::from_unix_millis(YEAR), priority: 3, visited });
+    let told = Some((OriginPace::default(), turn(next)));
+    Settlement::Again { lease, ending: Ending::Done, links, told, revisit }
+}
+
+const YEAR: i64 = 365 * 24 * 3600 * 1000;
+
+/// What comes back a year later.
+async fn returned(path: &Path) -> BTreeSet<String> {
+    let config = SchedulerConfig { epoch: Some(WallTime::from_unix_millis(0)), ..config() };
+    let store = DiskStore::open(path, DiskSettings::default()).unwrap();
+    let frontier = Local::open(store, config, Ready { at: at(0), clock: Reason::Ok }).unwrap();
+    let (judge, mut now, mut found) = (TestJudge::default(), YEAR as u64, BTreeSet::new());
+    loop {
+        let leased = frontier.lease(64, &judge, at(now)).await.unwrap();
+        for lease in leased.leases {
+            assert!(lease.visited.is_some_and(|visited| visited.is_visited()), "{}", lease.url);
+            assert!(found.insert(lease.url.to_string()), "{} comes back twice", lease.url);
+            settle(&frontier, done(lease.id, turn(now)), at(now)).await;
+        }
+        match leased.wake_at {
+            Some(wake) => now = now.max(wake.as_micros().div_ceil(1000)),
+            None => return found,
+        }
+    }
 }
 
 fn start(path: &Path) -> Child {
@@ -143,6 +181,9 @@ fn survives(between: impl Fn(&Path)) {
     let repeats: usize = told.fetched.values().map(|times| times - 1).sum();
     // At most what was in flight: eight leases at once.
     assert!(repeats <= 8 * kills.len(), "{repeats} repeats; killed after {kills:?} lines");
+    let scheduled: BTreeSet<String> = (0..PAGES).step_by(3).map(page).collect();
+    let returned = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(returned(&path));
+    assert_eq!(returned, scheduled, "no next visit is lost or doubled; killed after {kills:?} lines");
 }
 
 #[test]

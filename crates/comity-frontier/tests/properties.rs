@@ -533,3 +533,46 @@ fn a_retry_of_an_origin_that_slept_is_leased_once() {
     }
     pair.drain();
 }
+
+/// Found by a new history: an origin that had run empty went to sleep, and its key of before, which was read ahead, called for
+/// a wake-up that found nothing.
+#[test]
+fn an_origin_that_sleeps_with_nothing_waiting_wakes_nobody() {
+    let offer = |origin, count| Event::Offer { origin, count, priority: 0, private: false };
+    let config = SchedulerConfig {
+        per_origin: 1,
+        deferred_per_origin: 1,
+        resident_per_origin: 2,
+        resident: 191,
+        resident_origins: 1,
+        lease_life: ms(1000),
+        robots_patience: ms(3000),
+        epoch: Some(WallTime::from_unix_millis(0)),
+        ..SchedulerConfig::default()
+    };
+    let mut pair = Pair::new(config);
+    for event in [
+        offer(0, 2),
+        offer(1, 1),
+        Event::Judge { origin: 1, hold: Some(Some(221)) },
+        offer(2, 1),
+        Event::Lease { n: 2 },
+        Event::Done { which: 0, links: 3, turn: Told::After(0) },
+        Event::Restart { wait: 0 },
+        Event::Release { origin: 3 },
+        Event::Wait { millis: 0 },
+        Event::Lease { n: 3 },
+        Event::Wait { millis: 116 },
+        Event::Done { which: 2, links: 0, turn: Told::After(0) },
+        Event::RobotsReady { origin: 0, turn: Told::After(0) },
+        Event::Wait { millis: 105 },
+        Event::Done { which: 62, links: 2, turn: Told::After(1) },
+        Event::Lease { n: 2 },
+        Event::Done { which: 0, links: 0, turn: Told::After(0) },
+        Event::Retry { which: 0, turn: Told::After(0), wait: 21 },
+        Event::Snooze { which: 0, turn: Told::After(0), wait: 47 },
+    ] {
+        pair.play(event);
+    }
+    pair.drain();
+}

@@ -11,7 +11,7 @@ use comity_frontier::{
     DiskSettings, DiskStore, Ending, Frontier, FrontierError, Keyspace, Local, MemoryStore, Offered, OtherRules,
     QueuedUrl, RecordMark, Revisit, Row, SchedulerConfig, Settlement, Store, StoreError, Summary, Visited, WriteBatch,
 };
-use comity_policy::{OriginPace, Ready, Reason, WallTime};
+use comity_policy::{Digest, OriginPace, Ready, Reason, WallTime};
 use comity_url::KeyRules;
 
 use common::*;
@@ -779,4 +779,53 @@ impl Store for Reads {
         }
         self.inner.peek(space, from, until, limit)
     }
+}
+
+/// With a URL that came back and one that is to, each with what its last visit has shown.
+#[tokio::test]
+async fn visits_in_a_store_of_version_3_are_read() {
+    let stored = || rows(include_str!("fixtures/store-3-visits.rows"));
+    let dir = tempfile::tempdir().unwrap();
+    let mut disk = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
+    disk.commit(stored()).unwrap();
+    let mut memory = MemoryStore::new();
+    memory.commit(stored()).unwrap();
+    goes_on_with_stored_visits(disk).await;
+    goes_on_with_stored_visits(memory).await;
+}
+
+async fn goes_on_with_stored_visits<S: Store + 'static>(store: S) {
+    const DAY: u64 = 86_400_000;
+    let (judge, visited_at) = (TestJudge::default(), WallTime::from_unix_millis(1_796_000_001_000));
+    // A day and a second after the last visits.
+    let epoch = Some(visited_at.after(ms(DAY)));
+    let config = SchedulerConfig { epoch, ..SchedulerConfig::default() };
+    let mut frontier = Local::open(store, config, ready(1000)).unwrap();
+    assert_eq!(frontier.fingerprint_key([1; 16], KeyRules::default(), OtherRules::Refuse).unwrap(), [7; 16]);
+    let stats = frontier.stats(at(0)).await.unwrap();
+    assert_eq!((stats.queued, stats.done, stats.refused, stats.failed, stats.scheduled), (3, 2, 1, 1, 1));
+    assert_eq!((stats.seen, stats.origins, stats.next_visit), (7, 4, Some(at(29 * DAY))));
+    let mut found = Vec::new();
+    for now in [1000, 1001, 29 * DAY - 1, 29 * DAY] {
+        for lease in frontier.lease(9, &judge, at(now)).await.unwrap().leases {
+            if let Some(visited) = &lease.visited {
+                assert_eq!((visited.at, visited.payload), (Some(visited_at), Some(Digest::from_bytes([7; 32]))));
+                assert_eq!(visited.validators.etag.as_deref(), Some("W/\"1\""));
+                assert_eq!(visited.validators.last_modified.as_deref(), Some("Mon, 30 Nov 2026 00:53:20 GMT"));
+                let id = visited.capture.as_ref().and_then(|capture| capture.record_id.as_deref());
+                assert_eq!(id, Some("urn:uuid:01234567-89ab-4def-8123-456789abcdef"));
+            }
+            let interval = lease.visited.as_ref().map_or(0, |visited| visited.interval.as_secs() / 86_400);
+            found.push((lease.url.to_string(), lease.priority, interval, now));
+            settle(&frontier, done(lease.id, turn(now)), at(now)).await;
+        }
+    }
+    found.sort();
+    let expected = [
+        ("http://a.test/retry", 3, 30, 29 * DAY),
+        ("http://a.test/waits", 1, 0, 1000),
+        ("http://b.test/waits", 1, 0, 1000),
+        ("http://d.test/link?q=1", 3, 1, 1000),
+    ];
+    assert_eq!(found, expected.map(|(url, priority, days, now)| (url.to_owned(), priority, days, now)));
 }

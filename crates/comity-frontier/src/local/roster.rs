@@ -118,6 +118,11 @@ impl Roster {
         self.current.note(row, origin);
     }
 
+    /// An origin went to sleep with nothing that waits: a key that it had before wakes nobody.
+    pub(super) fn forget(&mut self, origin: &Origin) {
+        self.current.page.retain(|other| other.1 != *origin);
+    }
+
     /// A key among those of the last run, before those that waited: what a power cut brought back had had its turn.
     pub(super) const fn row_of_earlier(&self, number: u64) -> Row {
         ledger::row(self.run.saturating_sub(1), Instant::START, u64::MAX - number)
