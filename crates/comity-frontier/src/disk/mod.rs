@@ -6,6 +6,7 @@ mod marker;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fjall::config::{BlockSizePolicy, FilterPolicy};
 use fjall::{AbstractTree as _, Database, KeyspaceCreateOptions, PersistMode};
@@ -60,6 +61,23 @@ struct Table {
     rows: fjall::Keyspace,
     /// Bytes of the write buffer above which it is written out.
     most: u64,
+}
+
+/// Looks for room, and the pause between two of them: four seconds in all, then the engine's own bound of four buffers holds.
+const LOOKS: u32 = 2000;
+const PAUSE: Duration = Duration::from_millis(2);
+
+impl Table {
+    /// Waits until at most one full buffer is being written out: with four, which the engine would allow, a busy machine needs
+    /// several times the memory that was set.
+    fn wait_for_room(&self) {
+        for _ in 0..LOOKS {
+            if self.rows.tree.sealed_memtable_count() <= 1 {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
 }
 
 /// In [`Keyspace::Meta`]: the number of the commit, in each of them. So the log tells of commits that are missing in it.
@@ -151,6 +169,7 @@ impl DiskStore {
     fn write_out(&self) -> Result<(), StoreError> {
         for table in &self.tables.0 {
             if table.rows.tree.active_memtable().size() > table.most {
+                table.wait_for_room();
                 table.rows.rotate_memtable().map_err(|error| explain(&self.path, error))?;
             }
         }
