@@ -277,8 +277,9 @@ impl<S: Store> Inner<S> {
         self.scheduler.set_totals(totals);
         for sleeper in sleepers {
             self.scheduler.forget_sleeper(sleeper);
-            if let Some(row) = sleeper.record.row {
-                self.roster.note(row, &sleeper.origin);
+            match sleeper.record.row {
+                Some(row) => self.roster.note(row, &sleeper.origin),
+                None => self.roster.forget(&sleeper.origin),
             }
         }
         self.roster.look(&mut self.store, &mut self.scheduler)

@@ -128,6 +128,11 @@ impl Roster {
         self.earlier = Reading::new(Vec::new(), self.run.to_be_bytes().to_vec());
     }
 
+    /// An origin went to sleep with nothing to come due for: it may have come to memory before a row of it was met.
+    pub(super) fn forget(&mut self, origin: &Origin) {
+        self.current.page.retain(|other| other.1 != *origin);
+    }
+
     /// Instant and ticket of the sleeper that is due first.
     pub(super) fn horizon(&self) -> Option<(Instant, u64)> {
         let earlier = self.earlier.page.front().map(|_| (self.ready.at, self.next_ticket));
