@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use comity_policy::WallTime;
 
-use crate::SeenBits;
+use crate::{Classes, SeenBits};
 
 /// The bounds of a frontier. Every one has a named outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct SchedulerConfig {
     /// Civil time at the start of the clock. URLs that are to be visited anew come back by it; without it those that a store
     /// holds stay where they are. Default none.
     pub epoch: Option<WallTime>,
+    /// Which origins get more turns than others, or fewer, when more is due than can be served. Default: all alike.
+    pub classes: Classes,
     /// Origins listed in [`Stats::waiting`](crate::Stats::waiting). Default 50.
     pub waiting_listed: usize,
 }
@@ -59,6 +61,7 @@ impl Default for SchedulerConfig {
             resident: 262_144,
             deferred_per_origin: 256,
             epoch: None,
+            classes: Classes::default(),
             waiting_listed: 50,
         }
     }

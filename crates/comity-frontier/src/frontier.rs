@@ -27,8 +27,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// - No origin is leased before its told instant, nor twice before a head unless its turn says
 ///   [`Overlap::Free`](comity_policy::Overlap), nor more often than `per_origin` at once.
 /// - The judge is asked for every URL right before it is leased.
-/// - Among due origins the one that has been due longest is served first; within an origin priority 0 first, and
-///   first in, first out within a priority.
+/// - Among due origins of one class the one that has been due longest is served first; within an origin priority 0 first,
+///   and first in, first out within a priority. Among classes each gets its share ([`Class`](crate::Class)).
 pub trait Frontier: Send + Sync + fmt::Debug {
     /// Adds URLs. The answers stand in the order of the offers.
     ///

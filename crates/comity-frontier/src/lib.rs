@@ -56,6 +56,7 @@
 //! |---|---|
 //! | `frontier` | [`Frontier`], [`FrontierError`] |
 //! | `offer`, `lease`, `settlement`, `stats`, `listing` | the values that go in and out |
+//! | `class` | [`Classes`]: which origins get more turns when more is due than can be served |
 //! | `config` | [`SchedulerConfig`]: every bound |
 //! | `scheduler` | [`Scheduler`]: due origins, leases, the URLs held ready |
 //! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
@@ -65,6 +66,7 @@
 //! | `revisit` | [`Revisit`], [`Visited`], [`Hint`]: URLs that are visited anew; [`RevisitPolicy`]: when |
 //! | `key`, `queued`, `summary`, `rest`, `totals` | the stored forms, versioned |
 
+mod class;
 mod config;
 mod disk;
 mod frontier;
@@ -86,6 +88,7 @@ mod store;
 mod summary;
 mod totals;
 
+pub use class::{Class, Classes};
 pub use config::SchedulerConfig;
 pub use disk::{DiskSettings, DiskStore};
 pub use frontier::{BoxFuture, Frontier, FrontierError};

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use comity_frontier::{Frontier, LeaseId, Local, SchedulerConfig, TurnNews};
+use comity_frontier::{Class, Frontier, LeaseId, Local, SchedulerConfig, TurnNews};
 use comity_policy::{Instant, Overlap, Ready, Reason, Turn};
 
 use common::*;
@@ -150,4 +150,67 @@ async fn a_giant_takes_one_turn_per_delay_and_the_small_ones_come_at_their_insta
     let giant: Vec<u64> = (0..=millis / (ANSWER + DELAY)).map(|turn| turn * (ANSWER + DELAY) * 1000).collect();
     assert_eq!(served.giant, giant, "the giant once per delay throughout");
     assert!(grown < 32 << 20, "memory grew by {grown} bytes while serving");
+}
+
+/// Leases one URL at a time of origins that need no delay, and gives how many each class got.
+async fn turns(frontier: &dyn Frontier, turns: usize) -> [usize; 4] {
+    let judge = TestJudge::default();
+    let mut counts = [0; 4];
+    for _ in 0..turns {
+        let leased = frontier.lease(1, &judge, at(0)).await.unwrap();
+        let lease = leased.leases.first().expect("something is always due");
+        let class: usize = lease.url.origin().host().split(['c', '-']).nth(1).unwrap().parse().unwrap();
+        counts[class] += 1;
+        settle(frontier, done(lease.id, free()), at(0)).await;
+    }
+    counts
+}
+
+/// Origins of each of the classes named, all with more than they can get.
+async fn crowd(classes: impl Iterator<Item = usize>) -> Local<comity_frontier::MemoryStore> {
+    let mut config = SchedulerConfig::default();
+    for (number, class) in Class::ALL.into_iter().enumerate() {
+        (0..5).for_each(|host| config.classes.set(&format!("c{number}-{host}.test"), class));
+    }
+    let frontier = Local::in_memory(config);
+    for class in classes {
+        for page in 0..1000 {
+            add(&frontier, &[&format!("http://c{class}-{}.test/{page}", page % 5)]).await;
+        }
+    }
+    frontier
+}
+
+#[tokio::test]
+async fn classes_get_their_shares_and_none_starves() {
+    let frontier = crowd(0..4).await;
+    for round in 0..20 {
+        assert_eq!(turns(&frontier, 15).await, [8, 4, 2, 1], "round {round}");
+    }
+    // A class in which nothing is due leaves its share to the others, and has saved up nothing when it comes back.
+    let frontier = crowd([1, 3].into_iter()).await;
+    for round in 0..20 {
+        assert_eq!(turns(&frontier, 5).await, [0, 4, 0, 1], "round {round}");
+    }
+    for page in 0..1000 {
+        add(&frontier, &[&format!("http://c0-0.test/{page}")]).await;
+    }
+    for round in 0..20 {
+        assert_eq!(turns(&frontier, 13).await, [8, 4, 0, 1], "round {round}");
+    }
+}
+
+/// Refused URLs cost no turn, but a class that has many of them does not keep the others from theirs.
+#[tokio::test]
+async fn refusals_of_one_class_do_not_hold_the_others() {
+    let mut config = SchedulerConfig { refusals_per_call: 32, ..SchedulerConfig::default() };
+    config.classes.set("many.test", Class::First);
+    config.classes.set("few.test", Class::Fourth);
+    let frontier = Local::in_memory(config);
+    for page in 0..2000 {
+        add(&frontier, &[&format!("http://many.test/private/{page}")]).await;
+    }
+    add(&frontier, &["http://few.test/"]).await;
+    let leased = frontier.lease(1, &TestJudge::default(), at(0)).await.unwrap();
+    assert_eq!(leased.leases.len(), 1, "within one call of {} refusals", leased.refused.len());
 }

@@ -140,6 +140,7 @@ fn scheduling(config: &CrawlConfig, clock: &dyn Clock) -> SchedulerConfig {
     SchedulerConfig {
         per_origin: config.politeness.per_origin,
         pages_per_origin: config.limits.max_pages_per_origin,
+        classes: config.classes.clone(),
         // A lease outlives the longest exchange, and what is done with it before and after.
         lease_life: defaults.lease_life.max(config.fetch.limits.total * 2),
         epoch: (config.revisit.policy != RevisitPolicy::Never).then(|| epoch(clock)),

@@ -2,9 +2,11 @@ mod check;
 mod deadlines;
 mod due;
 mod leases;
+mod lines;
 mod origin;
 mod queue;
 mod settle;
+mod shares;
 mod shelf;
 mod sleep;
 mod step;
@@ -18,8 +20,8 @@ use comity_url::Origin;
 pub use self::settle::{Expired, LeasedUrl};
 pub use self::step::{Candidate, Fill, Step, StoredUrl};
 
-use self::due::Due;
 use self::leases::Leases;
+use self::lines::Lines;
 use self::origin::{OriginState, Particulars};
 use self::shelf::Shelf;
 pub(crate) use self::sleep::{Sleeper, Waking};
@@ -44,8 +46,9 @@ use crate::{SchedulerConfig, Stats, Summary, TurnNews, Waiting};
 /// 2. An origin stands among those that come due once at most, exactly while it is eligible, at the latest of what it was
 ///    told and not before the instant at which it became eligible.
 /// 3. The leases of all origins add up to the leases in the table.
-/// 4. What stands first among those that come due is the earliest, by instant and then by ticket; what stands first among the
-///    deadlines is the earliest, and runs.
+/// 4. What stands first among those of one class that come due is the earliest, by instant and then by ticket; what stands
+///    first among the deadlines is the earliest, and runs.
+/// 5. A class in which something is due has its turn after at most as many looks at others as their shares add up to.
 ///
 /// Debug builds check the first two for each origin that changes, the third now and then, so that it costs each change a
 /// constant share, and the fourth as their types say. The property tests hold all of it against a slow model.
@@ -61,7 +64,7 @@ pub struct Scheduler {
     index: HashMap<Origin, u32>,
     /// Places in `origins` whose origin went to sleep.
     free: Vec<u32>,
-    due: Due,
+    due: Lines,
     /// Instant and ticket of the sleeping origin that is due first.
     horizon: Option<(Instant, u64)>,
     leases: Leases,
@@ -98,7 +101,7 @@ impl Scheduler {
             shelf: Shelf::default(),
             index: HashMap::new(),
             free: Vec::new(),
-            due: Due::default(),
+            due: Lines::default(),
             horizon: None,
             leases: Leases::default(),
             latest: Instant::START,
@@ -232,9 +235,9 @@ impl Scheduler {
     }
 
     fn waiting(&self, now: Instant) -> Vec<Waiting> {
-        let waiting = self.due.waiting(now).map(|index| index as usize);
+        let waiting = self.due.waiting(now, self.config.waiting_listed).into_iter().map(|index| index as usize);
         let waiting = waiting.filter_map(|index| self.origins.get(index).zip(self.particulars.get(index)));
-        waiting.take(self.config.waiting_listed).map(|(state, known)| self.describe(state, known, now)).collect()
+        waiting.map(|(state, known)| self.describe(state, known, now)).collect()
     }
 
     fn describe(&self, state: &OriginState, known: &Particulars, now: Instant) -> Waiting {
@@ -254,7 +257,7 @@ impl Scheduler {
             return *index;
         }
         self.unstored += 1;
-        self.place_state(OriginState::new(origin.clone()), Particulars::default())
+        self.place_state(OriginState::new(origin.clone(), self.config.classes.of(origin)), Particulars::default())
     }
 
     /// Gives the state of an origin a place.
@@ -282,7 +285,7 @@ impl Scheduler {
         let Some(state) = self.origins.get_mut(index as usize) else { return };
         change(state, &mut self.shelf);
         let due = state.due(&self.config);
-        state.place = self.due.place(index, state.place, due, self.latest);
+        state.place = self.due.place(state.class, index, state.place, due, self.latest);
         if cfg!(debug_assertions) {
             self.check(index);
         }
@@ -293,7 +296,7 @@ impl Scheduler {
         if let Some(state) = self.origins.get_mut(index as usize)
             && let Some(place) = state.place.take()
         {
-            self.due.remove(index, place);
+            self.due.remove(state.class, index, place);
         }
         self.with(index, change);
     }

@@ -6,7 +6,7 @@ use comity_url::Origin;
 use super::due::Place;
 use super::queue::Queue;
 use crate::rest::{Held, Row};
-use crate::{SchedulerConfig, Summary, Why};
+use crate::{Class, SchedulerConfig, Summary, Why};
 
 /// What a turn reads and writes of one origin: three lines of the processor's cache. What else is known about it stands in
 /// [`Particulars`], and what few origins have in [`Rarities`].
@@ -27,6 +27,7 @@ pub(super) struct OriginState {
     pub(super) place: Option<Place>,
     clock: Reason,
     overlap: Overlap,
+    pub(super) class: Class,
     /// Leases whose head is outstanding.
     pub(super) heads: u32,
     /// Leases for fetches.
@@ -83,7 +84,7 @@ static NOTHING_RARE: Rarities = Rarities {
 
 impl OriginState {
     /// Nothing was told yet: due at once, one request at a time.
-    pub(super) fn new(origin: Origin) -> Self {
+    pub(super) fn new(origin: Origin, class: Class) -> Self {
         Self {
             origin,
             queue: Queue::default(),
@@ -91,6 +92,7 @@ impl OriginState {
             told: Instant::START,
             clock: Reason::Ok,
             overlap: Overlap::AfterHead,
+            class,
             place: None,
             heads: 0,
             open: 0,

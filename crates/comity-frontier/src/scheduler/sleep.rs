@@ -10,7 +10,7 @@ use super::warm::AHEAD;
 use super::{Fill, Scheduler};
 use crate::rest::{OriginRecord, Rest, Row};
 use crate::totals::Totals;
-use crate::{Summary, Waiting};
+use crate::{Class, Summary, Waiting};
 
 /// An origin that is to leave memory, as the store has to keep it.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Scheduler {
     pub(crate) fn is_behind(&self, now: Instant, n: usize) -> bool {
         self.horizon.is_some_and(|horizon| horizon.0 <= now)
             || self.leases.next_deadline().is_some_and(|deadline| deadline <= now)
-            || self.due.all_due(now).take(n).any(|index| self.needs_fill(index, now))
+            || self.due.all_due(now, n).any(|index| self.needs_fill(index, now))
     }
 
     fn needs_fill(&self, index: u32, now: Instant) -> bool {
@@ -96,7 +96,7 @@ impl Scheduler {
     /// Reads that the next `n` leases at `now` need: the first records of origins that are due and hold none ready. Each
     /// is to be answered like a [`Step::Fill`](super::Step::Fill).
     pub fn fills(&mut self, now: Instant, n: usize) -> Vec<Fill> {
-        let mut due: Vec<u32> = self.due.all_due(now).take(n).collect();
+        let mut due: Vec<u32> = self.due.all_due(now, n).collect();
         due.chunks(AHEAD).for_each(|ahead| self.read(ahead));
         self.warm = due.len();
         due.retain(|index| self.needs_fill(*index, now));
@@ -132,14 +132,14 @@ impl Scheduler {
             Waking::EarlierRun { ready, ticket: None } => Waking::EarlierRun { ready, ticket: Some(self.due.ticket()) },
             other => other,
         };
-        let (state, known) = woken(origin, record, waking);
-        let place = state.place;
+        let (state, known) = woken((origin, self.config.classes.of(origin)), record, waking);
+        let (place, class) = (state.place, state.class);
         if matches!(waking, Waking::ThisRun) {
             self.stuck_asleep -= u64::from(place.is_some_and(|place| place.at == Instant::NEVER));
         }
         let index = self.place_state(state, known);
         if let Some(place) = place {
-            self.due.put(index, place);
+            self.due.put(class, index, place);
         }
         self.with(index, |_, _| {});
     }
@@ -158,7 +158,7 @@ impl Scheduler {
         waking: Waking,
         now: Instant,
     ) -> Waiting {
-        let (state, known) = woken(origin, record, waking);
+        let (state, known) = woken((origin, Class::default()), record, waking);
         self.describe(&state, &known, now)
     }
 
@@ -187,7 +187,7 @@ impl Scheduler {
     /// An origin has left memory: its record is written.
     pub(crate) fn forget_sleeper(&mut self, sleeper: &Sleeper) {
         let Some(state) = self.origins.get_mut(sleeper.index as usize) else { return };
-        let mut gone = std::mem::replace(state, OriginState::new(sleeper.origin.clone()));
+        let mut gone = std::mem::replace(state, OriginState::new(sleeper.origin.clone(), Class::default()));
         gone.queue.clear(&mut self.shelf);
         if let Some(known) = self.particulars.get_mut(sleeper.index as usize) {
             let gone = std::mem::take(known);
@@ -195,7 +195,7 @@ impl Scheduler {
         }
         self.stuck_asleep += u64::from(gone.place.is_some_and(|place| place.at == Instant::NEVER));
         if let Some(place) = gone.place {
-            self.due.remove(sleeper.index, place);
+            self.due.remove(gone.class, sleeper.index, place);
         }
         self.index.remove(&sleeper.origin);
         self.free.push(sleeper.index);
@@ -212,8 +212,8 @@ impl Scheduler {
 }
 
 /// What is known of an origin by its record.
-fn woken(origin: &Origin, record: OriginRecord, waking: Waking) -> (OriginState, Particulars) {
-    let mut state = OriginState::new(origin.clone());
+fn woken((origin, class): (&Origin, Class), record: OriginRecord, waking: Waking) -> (OriginState, Particulars) {
+    let mut state = OriginState::new(origin.clone(), class);
     let OriginRecord { summary, row, rest } = record;
     match (waking, rest) {
         (Waking::ThisRun, Some(rest)) => {

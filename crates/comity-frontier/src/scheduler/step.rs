@@ -114,18 +114,19 @@ impl Scheduler {
         if self.is_full() {
             return Step::Idle;
         }
-        let first = self.due.first_due(now);
+        let chosen = self.due.choose(now);
         if let Some(horizon) = self.horizon.filter(|horizon| horizon.0 <= now)
-            && first.is_none_or(|first| (first.0, first.1) > horizon)
+            && chosen.is_none_or(|(_, first)| (first.0, first.1) > horizon)
         {
             return Step::Recall;
         }
-        let Some((_, _, index)) = first else { return Step::Idle };
-        self.warm(now);
+        let Some((class, (_, _, index))) = chosen else { return Step::Idle };
+        self.warm(class, now);
         if let Some(state) = self.origins.get_mut(index as usize)
             && state.first_retry().is_none_or(|retry| retry.0 > now)
             && let Some((priority, sequence, queued)) = state.queue.pop(&mut self.shelf)
         {
+            self.due.charge();
             return Step::Judge(Candidate { index, priority, sequence, queued });
         }
         self.fill_of(index, now).map_or(Step::Idle, Step::Fill)

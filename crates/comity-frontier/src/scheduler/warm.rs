@@ -4,7 +4,7 @@ use comity_policy::Instant;
 
 use super::Scheduler;
 use super::origin::OriginState;
-use crate::LeaseId;
+use crate::{Class, LeaseId};
 
 /// Origins whose records are read ahead together.
 pub(super) const AHEAD: usize = 32;
@@ -15,14 +15,14 @@ impl Scheduler {
     /// At a million origins a record is never in the processor's cache. Taken one by one, each turn waits for memory, several
     /// times in a row; read together, the waits overlap. What a record points to is read in a second pass, when all records are
     /// there. Changes nothing.
-    pub(super) fn warm(&mut self, now: Instant) {
+    pub(super) fn warm(&mut self, class: Class, now: Instant) {
         if let Some(left) = self.warm.checked_sub(1) {
             self.warm = left;
             return;
         }
         let mut ahead = [0; AHEAD];
         let mut count = 0;
-        for (index, place) in self.due.first_ones(now).zip(&mut ahead) {
+        for (index, place) in self.due.first_ones(class, now).zip(&mut ahead) {
             *place = index;
             count += 1;
         }

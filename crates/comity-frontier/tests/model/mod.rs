@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use comity_frontier::{LeaseId, Leased, SchedulerConfig, Stats};
+use comity_frontier::{Class, LeaseId, Leased, SchedulerConfig, Stats};
 use comity_policy::{Instant, Overlap, Turn};
-use comity_url::CrawlUrl;
+use comity_url::{CrawlUrl, Origin};
 
 pub(crate) const ORIGINS: usize = 4;
 const NEVER: u64 = u64::MAX;
@@ -21,6 +21,8 @@ pub(crate) struct Model {
     pub(crate) leases: BTreeMap<LeaseId, LeaseModel>,
     pub(crate) late: BTreeMap<LeaseId, usize>,
     pub(crate) spent: Vec<LeaseId>,
+    /// Looks at others while something of a class was due; `None` when it is not known who sleeps.
+    pub(crate) passed_over: Option<[u8; 4]>,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,7 @@ pub(crate) struct OriginModel {
     pub(crate) hold: Option<u64>,
     pub(crate) park: Option<u64>,
     pub(crate) since: Option<u64>,
+    pub(crate) class: Class,
     pub(crate) refusals: u32,
     /// Retries whose instant has come: as many leases pass the bound on those that wait.
     pub(crate) overdue: usize,
@@ -79,9 +82,12 @@ pub(crate) enum Errand {
 
 impl Model {
     pub(crate) fn new(config: SchedulerConfig) -> Self {
-        let origins = vec![OriginModel::default(); ORIGINS];
+        let class = |index| config.classes.of(&Origin::parse(&format!("http://o{index}.test")).unwrap());
+        let origins = (0..ORIGINS).map(|index| OriginModel { class: class(index), ..OriginModel::default() }).collect();
+        let passed_over = config.resident_origins as usize >= ORIGINS;
+        let passed_over = passed_over.then_some([0; 4]);
         let (leases, late) = (BTreeMap::new(), BTreeMap::new());
-        Self { config, latest: 0, urls: Vec::new(), origins, leases, late, spent: Vec::new() }
+        Self { passed_over, config, latest: 0, urls: Vec::new(), origins, leases, late, spent: Vec::new() }
     }
 
     /// When an origin is due by every rule; `None` when it is not eligible.
@@ -150,6 +156,7 @@ impl Model {
         let due = self.due(origin).expect("only eligible origins are asked about");
         assert!(due <= self.latest, "{url} is asked about {} µs before its told instant", due - self.latest);
         self.check_fair(origin, due);
+        self.check_shares(self.origins[origin].class);
         let latest = self.latest;
         for waiting in self.urls.iter_mut().filter(|waiting| waiting.origin == origin) {
             if matches!(waiting.state, State::Deferred(at) if at <= latest) {
@@ -168,10 +175,26 @@ impl Model {
     fn check_fair(&self, chosen: usize, due: u64) {
         let since = |index: usize| self.origins[index].since.unwrap_or(0);
         let key = due.max(since(chosen));
-        for other in (0..ORIGINS).filter(|other| self.deferred(*other).is_empty() && self.deferred(chosen).is_empty()) {
+        let class = self.origins[chosen].class;
+        let rivals = (0..ORIGINS).filter(|other| self.origins[*other].class == class);
+        for other in rivals.filter(|other| self.deferred(*other).is_empty() && self.deferred(chosen).is_empty()) {
             if let Some(due) = self.due(other) {
                 assert!(due.max(since(other)) >= key, "origin {other} has been due for longer than {chosen}");
             }
+        }
+    }
+
+    /// A class in which something is due is not passed over for longer than the shares of the others.
+    fn check_shares(&mut self, chosen: Class) {
+        let is_due = |class: Class| {
+            let mut due = (0..ORIGINS).filter(|index| self.origins[*index].class == class);
+            due.any(|index| self.due(index).is_some_and(|due| due <= self.latest))
+        };
+        let is_due = Class::ALL.map(is_due);
+        let Some(passed_over) = &mut self.passed_over else { return };
+        for ((class, is_due), passed_over) in Class::ALL.into_iter().zip(is_due).zip(passed_over) {
+            *passed_over = if class == chosen || !is_due { 0 } else { *passed_over + 1 };
+            assert!(*passed_over <= 15 - class.share(), "{class:?} starves: {passed_over} looks at others");
         }
     }
 

@@ -299,6 +299,12 @@ section! {
         /// `disk` (default): the queue is kept in the crawl directory, and the crawl can be resumed. `memory`: it lives as
         /// long as the process.
         store: String,
+        /// Origins, hosts or domains that get eight turns of fifteen when more is due than can be fetched.
+        first_class: Vec<String>,
+        /// Those that get two; who is not named gets four.
+        third_class: Vec<String>,
+        /// Those that get one.
+        fourth_class: Vec<String>,
     }
 }
 

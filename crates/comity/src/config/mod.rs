@@ -3,6 +3,7 @@
 
 mod agent;
 mod bounds;
+mod classes;
 mod diff;
 mod discovery;
 mod error;

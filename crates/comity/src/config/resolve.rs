@@ -9,6 +9,7 @@ use comity_archive::WarcFormat;
 use comity_extract::PageOptions;
 use comity_fetch::signature::SigningKey;
 use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
+use comity_frontier::Classes;
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
 use comity_robots::Dialect;
@@ -16,7 +17,7 @@ use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
 use super::{
     ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SitemapSettings,
-    Span, TrapSettings, agent, bounds, discovery, proxies, revisit,
+    Span, TrapSettings, agent, bounds, classes, discovery, proxies, revisit,
 };
 
 /// A configuration that was checked as a whole: what the engine runs on.
@@ -62,6 +63,8 @@ pub struct CrawlConfig {
     pub state_dir: Option<PathBuf>,
     /// Where the queue is kept.
     pub store: QueueStore,
+    /// Whose pages come first when more is due than can be fetched.
+    pub classes: Classes,
     /// What is written.
     pub archive: ArchiveConfig,
     /// Settings that were raised to what politeness demands, said in the summary.
@@ -163,6 +166,7 @@ impl CrawlConfig {
             robots: gate.robots,
             state_dir,
             store: one_of("[frontier] store", file.frontier.store.as_deref(), &STORES)?,
+            classes: classes::classes(&file)?,
             archive: archive(&file)?,
             identity: gate.identity,
             fetch,

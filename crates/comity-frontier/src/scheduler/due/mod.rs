@@ -115,9 +115,14 @@ impl Due {
         self.front.first().map(|key| key.0)
     }
 
-    /// Origins that are not due at `now`: the earliest first, then the stuck ones.
-    pub(super) fn waiting(&self, now: Instant) -> impl Iterator<Item = u32> + '_ {
-        self.behind((now, u64::MAX, u32::MAX)).map(|key| key.2).chain(self.stuck.iter().copied())
+    /// Origins that are not due at `now` and become so by time alone, the earliest first.
+    pub(super) fn waiting(&self, now: Instant) -> impl Iterator<Item = Key> + '_ {
+        self.behind((now, u64::MAX, u32::MAX))
+    }
+
+    /// Origins that only an event can make due.
+    pub(super) fn stuck_ones(&self) -> impl Iterator<Item = u32> + '_ {
+        self.stuck.iter().copied()
     }
 
     /// How many origins only an event can make due.

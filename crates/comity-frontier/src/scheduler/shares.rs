@@ -1,0 +1,32 @@
+use crate::Class;
+
+/// Whose turn it is among the classes: deficit round robin, a look at one URL being one unit.
+///
+/// Refused URLs count too: they cost no turn of their origin, but a class with a million of them must not keep the others from
+/// being looked at.
+#[derive(Debug, Default)]
+pub(super) struct Shares {
+    /// The class that is being served.
+    current: Class,
+    /// What it has left.
+    left: u8,
+}
+
+impl Shares {
+    /// The class to serve, of those in which something `is_due`; `None` when there are none.
+    pub(super) fn choose(&mut self, is_due: impl Fn(Class) -> bool) -> Option<Class> {
+        for _ in 0..=Class::ALL.len() {
+            if self.left > 0 && is_due(self.current) {
+                return Some(self.current);
+            }
+            self.current = self.current.next();
+            self.left = self.current.share();
+        }
+        None
+    }
+
+    /// One URL of the class was looked at.
+    pub(super) const fn charge(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+}
