@@ -266,6 +266,10 @@ impl CrawlerBuilder {
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
         let keeper = Keeper::new(kept, clock.clone(), sites.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
+        // A list of a million seeds is held once.
+        let seeds = std::mem::take(&mut config.seeds);
+        config.seeds.extend(seeds.first().cloned());
+        config.file.crawl.seeds = None;
         let control = Running::open(dir.as_deref(), (config.clone(), key), &gate, &*clock)?;
         let shared = Arc::new(Shared {
             frontier,
@@ -293,7 +297,7 @@ impl CrawlerBuilder {
         let (published, progress) = watch::channel(Progress::default());
         let (handle, door) = (Control::running(&shared), door(dir.as_deref(), work, &mut notes)?);
         let engine = Engine::new(shared, config.politeness.total, stopped, published);
-        Ok(Crawler { engine, seeds: config.seeds, notes, stop, progress, clock, control: handle, door })
+        Ok(Crawler { engine, seeds, notes, stop, progress, clock, control: handle, door })
     }
 }
 
@@ -362,7 +366,7 @@ fn door(dir: Option<&Path>, work: Work, notes: &mut Vec<String>) -> Result<Optio
 /// # Errors
 /// The first line that cannot be read.
 fn with_own_optouts(dir: &Path, config: &CrawlConfig) -> Result<OptOutFiles, Error> {
-    let mut files = config.resolved().optout.files.unwrap_or_default();
+    let mut files = config.file.optout.files.clone().unwrap_or_default();
     files.push(control::own_optouts(dir));
     OptOutFiles::open(&files).map_err(|fault| ConfigError::from(fault).into())
 }

@@ -30,7 +30,9 @@ const LIVE: [&str; 17] = [
 /// # Errors
 /// When one cannot take effect while it runs: all of them are named, and what to do.
 pub(crate) fn live_changes(before: &CrawlConfig, after: &CrawlConfig) -> Result<Vec<String>, ConfigError> {
-    let changes = changes(&before.resolved(), &after.resolved());
+    // Seeds are the crawl's own and do not change with a file.
+    let mut changes = changes(&before.resolved(), &after.resolved());
+    changes.retain(|change| change.key() != "crawl.seeds");
     let refused = |refuse: &dyn Fn(&&Change) -> bool| -> Option<String> {
         let told: Vec<String> = changes.iter().filter(refuse).map(ToString::to_string).collect();
         (!told.is_empty()).then(|| told.join("; "))

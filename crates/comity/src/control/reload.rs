@@ -1,5 +1,7 @@
 //! A new configuration for a crawl that runs.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +45,7 @@ impl Control {
         };
         // One at a time: the next one sees what this one left.
         let mut config = shared.control.config.lock().await;
-        let mut next = resolved(file, &config)?;
+        let mut next = resolved(file, &config, shared.control.dir.as_deref())?;
         let changes = live_changes(&config, &next).map_err(crate::Error::from)?;
         let notes = expiring(&next.overrides, shared.clock.wall()).map_err(crate::Error::from)?;
         if reload == Reload::Show || changes.is_empty() {
@@ -55,7 +57,7 @@ impl Control {
         tracing::info!(?changes, digest, "configuration reloaded");
         let said = changes.iter().map(|change| format!("reloaded at {}: {change}", shared.clock.wall()));
         shared.tally().summary.notes.extend(said);
-        *config = next;
+        *config = slim(next);
         shared.poke.notify_one();
         let open = over(&shared, &before).await;
         Ok(answer(&changes, &notes, open, Some(digest)))
@@ -71,15 +73,37 @@ impl Control {
     }
 }
 
-/// The new configuration with the seeds that the crawl has.
-fn resolved(mut file: ConfigFile, config: &CrawlConfig) -> Result<CrawlConfig, ControlError> {
-    let known = |text: &String| CrawlUrl::parse(text).is_ok_and(|url| config.seeds.contains(&url));
-    if let Some(new) = file.crawl.seeds.iter().flatten().find(|text| !known(text)) {
-        return Err(ControlError::usage(format!("{new:?} is a new seed; nothing was changed"))
-            .hint("add it with `comity frontier seed`"));
-    }
-    file.crawl.seeds = Some(config.seeds.iter().map(ToString::to_string).collect());
+/// The new configuration with the seeds that the crawl has: those of its directory's, for one seed is kept here.
+fn resolved(mut file: ConfigFile, config: &CrawlConfig, dir: Option<&Path>) -> Result<CrawlConfig, ControlError> {
+    let seeds = match dir {
+        Some(dir) => {
+            let known = ConfigFile::read(&dir.join("crawl.toml")).map_err(crate::Error::from)?.crawl.seeds;
+            refuse_new(file.crawl.seeds.as_deref(), known.as_deref().unwrap_or_default())?;
+            known
+        }
+        None => Some(config.seeds.iter().map(ToString::to_string).collect()),
+    };
+    file.crawl.seeds = seeds;
     Ok(CrawlConfig::resolve(file).map_err(crate::Error::from)?)
+}
+
+/// A seed is offered once, at the start: naming another one in the file would look as if it did something.
+fn refuse_new(named: Option<&[String]>, known: &[String]) -> Result<(), ControlError> {
+    let known: HashSet<CrawlUrl> = known.iter().filter_map(|text| CrawlUrl::parse(text).ok()).collect();
+    let is_new = |text: &&String| !CrawlUrl::parse(text).is_ok_and(|url| known.contains(&url));
+    match named.into_iter().flatten().find(is_new) {
+        Some(new) => Err(ControlError::usage(format!("{new:?} is a new seed; nothing was changed"))
+            .hint("add it with `comity frontier seed`")),
+        None => Ok(()),
+    }
+}
+
+/// What is kept of a configuration in memory: of a million seeds, one.
+pub(super) fn slim(mut config: CrawlConfig) -> CrawlConfig {
+    config.seeds.truncate(1);
+    config.seeds.shrink_to_fit();
+    config.file.crawl.seeds = Some(config.seeds.iter().map(ToString::to_string).collect());
+    config
 }
 
 /// Writes down what comes into force, before it does: the directory's configuration, and the digest of the records that follow.

@@ -8,6 +8,7 @@ use comity_gate::Gate;
 use comity_policy::Clock;
 use comity_url::{CrawlUrl, KeyHasher, UrlKey};
 
+use super::reload::slim;
 use super::{ControlError, ParkFile, Prints};
 use crate::config::{ConfigFile, CrawlConfig, QueueStore};
 use crate::directory::{self, Claim, ScopeSeeds};
@@ -68,7 +69,7 @@ impl Running {
         let parks = dir.map(|dir| ParkFile::open(dir, clock.wall())).transpose()?.unwrap_or_default();
         parks.all().cloned().for_each(|park| gate.park(park));
         let prints = Prints::of(config.keys, key);
-        let config = tokio::sync::Mutex::new(config);
+        let config = tokio::sync::Mutex::new(slim(config));
         Ok(Self { dir: dir.map(Path::to_owned), config, parks: Mutex::new(parks), prints })
     }
 }
