@@ -5,6 +5,7 @@ mod log;
 mod marker;
 
 use std::fmt;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ pub struct DiskStore {
     unsynced: u64,
     /// Bytes that may be committed before the free space is looked at again.
     until_look: u64,
+    /// Given up last, after the engine has closed.
+    _lock: File,
 }
 
 /// In the order of [`Keyspace::ALL`].
@@ -109,6 +112,7 @@ impl DiskStore {
         let wrap = |error| explain(path, error);
         let of_file = |error| of_io(path, error);
         std::fs::create_dir_all(path).map_err(of_file)?;
+        let lock = hold(path)?;
         let mut marker = marker::read(path).map_err(of_file)?;
         let log = log::walk(path, marker.accepted).map_err(of_file)?;
         let mut loss = loss_in_log(&log, marker.commit);
@@ -130,7 +134,7 @@ impl DiskStore {
             marker.accepted = last_commit;
         }
         let path = path.to_owned();
-        let mut store = Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0 };
+        let mut store = Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0, _lock: lock };
         if loss.is_some() {
             store.mark_for_mending()?;
         }
@@ -193,6 +197,18 @@ impl DiskStore {
         }
         self.until_look -= bytes;
         Ok(())
+    }
+}
+
+/// Takes the store for this process, before anything in it is read: the log of one that is being written reads like a damaged
+/// one. The engine's own lock comes too late for that.
+fn hold(path: &Path) -> Result<File, StoreError> {
+    let file = File::options().create(true).truncate(false).write(true).open(path.join("held"));
+    let file = file.map_err(|error| of_io(path, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Held(path.display().to_string())),
+        Err(TryLockError::Error(error)) => Err(of_io(path, error)),
     }
 }
 
