@@ -30,6 +30,8 @@ impl Control {
             "failed": stats.failed,
             "damaged": stats.damaged,
             "taken": stats.seen,
+            "scheduled": stats.scheduled,
+            "next_visit_ms": stats.next_visit.map(|at| rows::millis(at.since(now))),
             "origins": stats.origins,
             "stuck": stats.stuck,
             "parked": parks,

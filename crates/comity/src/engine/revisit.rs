@@ -132,10 +132,11 @@ impl Shared {
         Some(Box::new(Revisit { at: self.due_after(interval), priority, visited }))
     }
 
-    /// When a URL comes again that was not requested, or without an answer. One that was never visited does not.
+    /// When a URL comes again that was not requested, or without an answer. One that was never visited does not, nor one that the
+    /// operator or an opt-out has left out.
     pub(super) fn next_try(&self, trip: &Trip, reason: Reason) -> Option<Box<Revisit>> {
         let before = trip.visited.as_deref().filter(|visited| visited.is_visited())?;
-        if reason == Reason::Optout {
+        if matches!(reason, Reason::Optout | Reason::UrlScope | Reason::UrlDepth) {
             return None;
         }
         let floor = self.revisit_floor(trip.url.origin(), &Seen::default());
