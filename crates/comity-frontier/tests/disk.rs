@@ -12,8 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use comity_frontier::{
-    DiskSettings, DiskStore, Ending, Frontier, LeaseId, Local, Offer, Offered, OtherRules, Revisit, SchedulerConfig,
-    Settled, Settlement, Visited,
+    DiskSettings, DiskStore, Ending, Frontier, Keyspace, LeaseId, Local, Offer, Offered, OtherRules, Revisit,
+    SchedulerConfig, Settled, Settlement, Store as _, StoreError, Visited, WriteBatch,
 };
 use comity_policy::{Instant, OriginPace, Ready, Reason, WallTime};
 use comity_url::KeyRules;
@@ -316,4 +316,29 @@ async fn a_call_that_is_dropped_is_done_or_not_begun() {
     }
     let stats = frontier.stats(Instant::START).await.unwrap();
     assert_eq!((stats.seen, stats.queued), (20, 20));
+}
+
+/// A log that is being written reads like a damaged one: whoever comes second must be told that the store is held, and must
+/// not touch it, whatever loss it would accept.
+#[test]
+fn a_store_that_is_held_is_never_read_as_a_damaged_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let lossy = DiskSettings { accept_loss: true, ..DiskSettings::default() };
+    let mut held = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
+    for number in 0_u32..300 {
+        let mut batch = WriteBatch::default();
+        batch.insert(Keyspace::Meta, number.to_be_bytes().to_vec(), vec![7; 64]);
+        held.commit(batch).unwrap();
+        if number % 60 == 0 {
+            held.sync().unwrap();
+        }
+        for settings in [DiskSettings::default(), lossy] {
+            assert!(matches!(DiskStore::open(dir.path(), settings), Err(StoreError::Held(_))), "after {number}");
+        }
+    }
+    drop(held);
+    let again = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
+    for number in 0_u32..300 {
+        assert!(again.get(Keyspace::Meta, &number.to_be_bytes()).unwrap().is_some(), "{number}");
+    }
 }
