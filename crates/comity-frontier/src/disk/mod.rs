@@ -134,7 +134,8 @@ impl DiskStore {
             marker.accepted = last_commit;
         }
         let path = path.to_owned();
-        let mut store = Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0, _lock: lock };
+        let mut store =
+            Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0, _lock: lock };
         if loss.is_some() {
             store.mark_for_mending()?;
         }
