@@ -111,7 +111,7 @@ fn see_in_a_browser(pywb: &Wayback) {
         let mut chromium = Command::new("chromium");
         chromium.args(["--headless", "--no-sandbox", "--disable-gpu", "--timeout=20000", "--dump-dom", &url]);
         let Ok(output) = chromium.output() else {
-            println!("chromium absent: its check was left out");
+            eprintln!("chromium absent: its check was left out");
             return;
         };
         let dom = String::from_utf8_lossy(&output.stdout);

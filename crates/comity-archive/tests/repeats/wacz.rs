@@ -77,13 +77,29 @@ fn it_holds_the_warc_files_one_index_the_pages_and_a_digest_of_each() {
     }
     let digest: Value = serde_json::from_slice(find("datapackage-digest.json")).unwrap();
     assert_eq!(digest["hash"].as_str().unwrap(), sha256(find("datapackage.json")));
-    // The index: every line of every file once, in order, found by its blocks.
-    let mut lines: Vec<String> = indexes(dir.path())
+    check_index_of(dir.path(), find("indexes/index.cdx.gz"), find("indexes/index.idx"));
+    // Pages: seeds in one list, the others in the other.
+    let list = |name: &str| {
+        std::str::from_utf8(find(name))
+            .unwrap()
+            .lines()
+            .skip(1)
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .collect::<Vec<_>>()
+    };
+    let (seeds, others) = (list("pages/pages.jsonl"), list("pages/extraPages.jsonl"));
+    assert_eq!((seeds.len(), others.len()), (1, 1300));
+    assert_eq!((&seeds[0]["url"], &seeds[0]["ts"]), (&"https://a.test/".into(), &"2026-11-30T09:15:01.250Z".into()));
+}
+
+/// Every line of every index once, in order, found by its block.
+fn check_index_of(dir: &Path, blocks: &[u8], secondary: &[u8]) {
+    let mut lines: Vec<String> = indexes(dir)
         .iter()
         .flat_map(|file| std::fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
         .collect();
     lines.sort();
-    let (blocks, secondary) = (find("indexes/index.cdx.gz"), std::str::from_utf8(find("indexes/index.idx")).unwrap());
+    let secondary = std::str::from_utf8(secondary).unwrap();
     let mut read = Vec::new();
     for line in secondary.lines().skip(1) {
         let (key, place) = line.split_once(" {").unwrap();
@@ -97,18 +113,6 @@ fn it_holds_the_warc_files_one_index_the_pages_and_a_digest_of_each() {
         read.extend(text.lines().map(str::to_owned));
     }
     assert_eq!(read, lines);
-    // Pages: seeds in one list, the others in the other.
-    let list = |name: &str| {
-        std::str::from_utf8(find(name))
-            .unwrap()
-            .lines()
-            .skip(1)
-            .map(|line| serde_json::from_str::<Value>(line).unwrap())
-            .collect::<Vec<_>>()
-    };
-    let (seeds, others) = (list("pages/pages.jsonl"), list("pages/extraPages.jsonl"));
-    assert_eq!((seeds.len(), others.len()), (1, 1300));
-    assert_eq!((&seeds[0]["url"], &seeds[0]["ts"]), (&"https://a.test/".into(), &"2026-11-30T09:15:01.250Z".into()));
 }
 
 #[test]
