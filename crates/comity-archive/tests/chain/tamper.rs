@@ -311,13 +311,13 @@ fn what_a_kill_leaves_is_told_and_is_no_fault() {
     archive.stage(&judged(page(capture("https://a.test/staged", HEAD, b"body")), copy.unwrap())).unwrap();
     drop(archive);
     let found = verified(dir.path());
-    assert!(found.faults.iter().all(|fault| of_config(fault)), "{:#?}", found.faults);
+    assert!(found.faults.iter().all(of_config), "{:#?}", found.faults);
     assert!(found.notes.iter().any(|note| note.contains("no acknowledged line")), "{:?}", found.notes);
     // The next run cuts what the first one left to what its lines name, indexes it, and sums all three.
     open(dir.path(), config(), 2).close().unwrap();
     let found = verified(dir.path());
     assert_eq!(found.checked.summed_files, 3, "{found:#?}");
-    assert!(found.faults.iter().all(|fault| of_config(fault)), "{:#?}", found.faults);
+    assert!(found.faults.iter().all(of_config), "{:#?}", found.faults);
     assert_eq!(found.notes, Vec::<String>::new());
     let warc = files(dir.path(), "warc").remove(0);
     let mut bytes = fs::read(&warc).unwrap();
