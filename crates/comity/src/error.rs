@@ -42,11 +42,14 @@ impl Error {
 
     /// Another process has what is asked for.
     #[must_use]
-    pub const fn is_held(&self) -> bool {
-        matches!(
-            *self.kind,
-            Kind::Frontier(comity_frontier::FrontierError::Store(comity_frontier::StoreError::Held(_)))
-        )
+    pub fn is_held(&self) -> bool {
+        match &*self.kind {
+            Kind::Frontier(error) => {
+                matches!(error, comity_frontier::FrontierError::Store(comity_frontier::StoreError::Held(_)))
+            }
+            Kind::State(error) => error.is_held(),
+            _ => false,
+        }
     }
 
     /// What to do next, if there is an obvious step.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use comity_fetch::SystemClock;
 use comity_frontier::{Frontier, OtherRules};
-use comity_gate::Gate;
+use comity_gate::{Gate, StateDir};
 use comity_policy::Clock;
 use comity_url::{CrawlUrl, KeyHasher, UrlKey};
 
@@ -53,6 +53,8 @@ pub(super) struct Stopped {
     sites: Sites,
     parks: Mutex<ParkFile>,
     prints: Prints,
+    /// Keeps crawls from starting meanwhile.
+    _state: Option<Arc<StateDir>>,
 }
 
 impl Running {
@@ -189,6 +191,12 @@ impl Stopped {
 
     fn over(dir: &Path, config: &CrawlConfig, fresh: [u8; 16]) -> Result<Self, Error> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        // Held first, as a crawl does: the files of a queue mean nothing to who looks while another process writes them. A state
+        // directory that crawls share tells nothing about this one.
+        let state = match config.state_dir {
+            None => archive::open_state(Some(dir), config, &clock, Work::OnThread)?,
+            Some(_) => None,
+        };
         let accepted = Accepted { rules: OtherRules::Refuse, loss: false };
         let (queue, key) = open::queue(Some(dir), config, &clock, (fresh, accepted), (None, Work::OnThread))?;
         // What a power cut may have taken stays kept until a crawl holds the queue to its records.
@@ -200,6 +208,7 @@ impl Stopped {
             sites: Sites::new(config.sitemaps, config.keys.clean_param),
             parks: Mutex::new(ParkFile::open(dir, clock.wall())?),
             prints: Prints::of(config.keys, key),
+            _state: state,
             clock,
         })
     }
