@@ -85,6 +85,7 @@ pub(crate) struct DemoArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct CrawlArgs {
     /// Where to begin: absolute http(s) URLs.
     pub(crate) urls: Vec<String>,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use comity_archive::{ArchiveConfig, ArchiveError, WaczReport, WaczSettings, WarcFormat, write_wacz};
+use comity_archive::{ArchiveConfig, ArchiveError, Event, WaczReport, WaczSettings, WarcFormat, write_wacz};
 use comity_policy::WallTime;
 use serde_json::Value;
 
@@ -15,10 +15,10 @@ fn settings() -> WaczSettings {
     WaczSettings { title: None, created: WallTime::from_unix_millis(START) }
 }
 
-fn seed(target: &str) -> comity_archive::Event {
-    let comity_archive::Event::Fetched(mut event) = page(whole(target)) else { panic!("a page is fetched") };
+fn seed(target: &str) -> Event {
+    let Event::Fetched(mut event) = page(whole(target)) else { panic!("a page is fetched") };
     event.context.seed = true;
-    comity_archive::Event::Fetched(event)
+    Event::Fetched(event)
 }
 
 /// Name and bytes of every file of a ZIP, all stored as they are.
@@ -36,10 +36,8 @@ fn unpack(path: &Path) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-#[test]
-fn it_holds_the_warc_files_one_index_the_pages_and_a_digest_of_each() {
-    let dir = tempfile::tempdir().unwrap();
-    let config = ArchiveConfig { rollover: 120_000, ..dedup() };
+/// A seed, pages that it leads to, and what is no page.
+fn events() -> Vec<Event> {
     let mut events = vec![seed("https://a.test/")];
     events.extend((0..1300).map(|n| page(whole(&format!("https://a.test/{n}")))));
     events.push(refused("https://a.test/private", "/private"));
@@ -49,7 +47,14 @@ fn it_holds_the_warc_files_one_index_the_pages_and_a_digest_of_each() {
         b"no",
     )));
     events.push(page(capture("https://a.test/x.css", b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\n\r\n", b"p{}")));
-    store(dir.path(), config, &events);
+    events
+}
+
+#[test]
+fn it_holds_the_warc_files_one_index_the_pages_and_a_digest_of_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = ArchiveConfig { rollover: 120_000, ..dedup() };
+    store(dir.path(), config, &events());
     let out = dir.path().join("crawl.wacz");
     let report = write_wacz(dir.path(), &out, &settings()).unwrap();
     let warcs = files(dir.path(), "warc");

@@ -80,16 +80,15 @@ fn write_out<W: Write>(crawl: &mut Crawl, args: &FrontierExport, mut to: W, show
     }
     let last = head.about["last"].as_u64().unwrap_or_default();
     let mut after = None;
-    while !args.no_seen {
+    let mut more = !args.no_seen;
+    while more {
         let page = crawl.ask(Op::Seen { after, last })?;
         for row in &page.rows {
             seen += row["seen"].as_array().map_or(0, |prints| prints.len() as u64);
             line(row)?;
         }
         after = page.about["next"].as_u64();
-        if after.is_none() {
-            break;
-        }
+        more = after.is_some();
     }
     line(&json!({"end": {"urls": urls, "seen": seen, "damaged": damaged}}))?;
     to.flush().map_err(wrong)?;
