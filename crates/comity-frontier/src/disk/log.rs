@@ -299,7 +299,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use crate::disk::{DiskSettings, DiskStore, loss_in_log};
+    use crate::disk::{DiskSettings, DiskStore, explain, loss_in_log};
     use crate::{Keyspace, Store, StoreError, WriteBatch};
 
     const COMMITS: u64 = 12;
@@ -423,6 +423,54 @@ mod tests {
             .map_err(StoreError::Io)?;
         let opened = DiskStore::open(dir.path(), DiskSettings::default());
         assert!(matches!(opened, Err(StoreError::Behind(_))), "{opened:?}");
+        Ok(())
+    }
+
+    /// Tables that are newer than what is left of the log: once that is accepted, it is accepted, at every later start. The
+    /// log shows the loss where a safe commit is cut off; else the tables do.
+    #[test]
+    fn an_accepted_loss_behind_newer_tables_stays_accepted() -> Result<(), StoreError> {
+        for log_shows in [true, false] {
+            let dir = tempfile::tempdir().map_err(StoreError::Io)?;
+            let log = written(dir.path())?;
+            let mut store = DiskStore::open(dir.path(), DiskSettings::default())?;
+            if log_shows {
+                commit(&mut store, COMMITS + 1)?;
+                store.sync()?;
+            }
+            for table in &store.tables.0 {
+                table.rows.rotate_memtable_and_wait().map_err(|error| explain(dir.path(), error))?;
+            }
+            drop(store);
+            let mut bytes = data(&log).map_err(StoreError::Io)?;
+            let at = ends(&bytes)[8] - 20;
+            bytes[at] ^= 1;
+            std::fs::write(&log, &bytes).map_err(StoreError::Io)?;
+            let opened = DiskStore::open(dir.path(), DiskSettings::default());
+            assert!(matches!(opened, Err(StoreError::Behind(_))), "{opened:?}");
+            assert_eq!(data(&log).map_err(StoreError::Io)?, bytes, "left as it was");
+            let accepting = DiskSettings { accept_loss: true, ..DiskSettings::default() };
+            drop(DiskStore::open(dir.path(), accepting)?);
+            for number in 100..103 {
+                let mut store = DiskStore::open(dir.path(), DiskSettings::default())?;
+                commit(&mut store, number)?;
+                store.sync()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was not safe may be torn in any way, and not only at its end: the store opens with the commits before.
+    #[test]
+    fn a_torn_end_with_a_wrong_checksum_is_repaired() -> Result<(), StoreError> {
+        let dir = tempfile::tempdir().map_err(StoreError::Io)?;
+        let log = written(dir.path())?;
+        let mut bytes = data(&log).map_err(StoreError::Io)?;
+        let at = ends(&bytes)[8] - 20;
+        bytes[at] ^= 1;
+        std::fs::write(&log, &bytes).map_err(StoreError::Io)?;
+        let store = DiskStore::open(dir.path(), DiskSettings::default())?;
+        assert_eq!(store.last_commit, 8);
         Ok(())
     }
 

@@ -113,26 +113,31 @@ impl DiskStore {
         let of_file = |error| of_io(path, error);
         std::fs::create_dir_all(path).map_err(of_file)?;
         let lock = hold(path)?;
-        let mut marker = marker::read(path).map_err(of_file)?;
+        let marker = marker::read(path).map_err(of_file)?;
         let log = log::walk(path, marker.accepted).map_err(of_file)?;
         let mut loss = loss_in_log(&log, marker.commit);
         refuse_loss(path, loss.as_deref(), settings)?;
-        if loss.is_some() {
+        // It is cut, and only then the tables tell whether something safe was in it.
+        let saved = log.torn.as_ref().filter(|_| loss.is_none()).map(Saved::new).transpose().map_err(of_file)?;
+        let put_back = || saved.as_ref().map_or(Ok(()), Saved::put_back).map_err(of_file);
+        if loss.is_some() || log.torn.is_some() {
+            // The engine would cut some torn ends, and refuse others: those with a wrong checksum.
             log::cut(path, marker.accepted).map_err(of_file)?;
         }
-        // The engine cuts it, and only then the tables tell whether something safe was in it.
-        let saved = log.torn.as_ref().filter(|_| loss.is_none()).map(Saved::new).transpose().map_err(of_file)?;
-        let (db, tables, last_commit) = open_engine(path, settings).map_err(wrap)?;
+        let (db, tables, last_commit) = match open_engine(path, settings) {
+            Ok(opened) => opened,
+            Err(error) => {
+                put_back()?;
+                return Err(wrap(error));
+            }
+        };
         loss = loss.or_else(|| tables.loss(&log, last_commit, marker.commit));
         if let Err(error) = refuse_loss(path, loss.as_deref(), settings) {
             drop((tables, db));
-            saved.map_or(Ok(()), |saved| saved.put_back()).map_err(of_file)?;
+            put_back()?;
             return Err(error);
         }
         drop(saved);
-        if loss.is_some() {
-            marker.accepted = last_commit;
-        }
         let path = path.to_owned();
         let mut store =
             Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0, _lock: lock };
@@ -143,10 +148,13 @@ impl DiskStore {
     }
 
     /// What is left is gone on with. It is looked through by whoever reads it next, however often that is begun.
+    ///
+    /// The loss is accepted up to this very commit: where the tables are newer than the log, the log has a gap before it.
     fn mark_for_mending(&mut self) -> Result<(), StoreError> {
         let mut batch = WriteBatch::default();
         batch.insert(Keyspace::Meta, crate::local::MEND.to_vec(), Vec::new());
         self.commit(batch)?;
+        self.marker.accepted = self.last_commit;
         self.unsynced = self.unsynced.max(1);
         self.sync()
     }
