@@ -1,6 +1,7 @@
 //! Up to which commit a store was made safe, written beside it: what is missing of that was lost.
 
-use std::io::Result as IoResult;
+use std::fs::File;
+use std::io::{Result as IoResult, Write as _};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "synced";
@@ -38,15 +39,23 @@ pub(super) fn read(store: &Path) -> IoResult<Marker> {
     }))
 }
 
-/// Replaces it, after everything up to its commit became safe. It is not synced itself: an older one only promises less.
+/// Replaces it, after everything up to its commit became safe. It is not synced itself: an older one only promises less. But
+/// one that says that a loss was accepted is: without it that loss would be refused again, after every power cut.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(super) fn write(store: &Path, marker: Marker) -> IoResult<()> {
     let path = path(store);
     let new = path.with_extension("new");
-    std::fs::write(&new, marker.to_text())?;
-    std::fs::rename(&new, &path)
+    let mut file = File::create(&new)?;
+    file.write_all(marker.to_text().as_bytes())?;
+    if marker.accepted == 0 {
+        return std::fs::rename(&new, &path);
+    }
+    file.sync_all()?;
+    std::fs::rename(&new, &path)?;
+    // A new name is safe with its folder; only Unix can say so.
+    if cfg!(unix) { File::open(store)?.sync_all() } else { Ok(()) }
 }
 
 impl Marker {
