@@ -688,6 +688,35 @@ async fn a_store_that_is_to_be_mended_is_made_anew_from_its_queue() {
     }
 }
 
+/// What waits for its next visit when the fingerprints are lost: a link to it does not queue it beside that.
+#[tokio::test]
+async fn what_waits_for_its_next_visit_is_seen_after_mending() {
+    let frontier = Local::open(MemoryStore::new(), few(), ready(0)).unwrap();
+    let names: Vec<String> = (0..20).map(|n| format!("http://o{n}.test/")).collect();
+    add(&frontier, &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    for lease in frontier.lease(20, &TestJudge::default(), at(0)).await.unwrap().leases {
+        let revisit =
+            Box::new(Revisit { at: WallTime::from_unix_millis(99_000), priority: 2, visited: Visited::default() });
+        let told = Some((OriginPace::default(), turn(0)));
+        let again = Settlement::Again { lease: lease.id, ending: Ending::Done, links: Vec::new(), told, revisit };
+        settle(&frontier, again, at(0)).await;
+    }
+    let mut store = frontier.into_store().unwrap();
+    let mut batch = WriteBatch::default();
+    for (key, _) in store.peek(Keyspace::Seen, &[], &[0xff; 30], 999).unwrap() {
+        batch.delete(Keyspace::Seen, key);
+    }
+    batch.insert(Keyspace::Meta, b"mend".to_vec(), Vec::new());
+    store.commit(batch).unwrap();
+    // Twice: the second start reads what the first has written.
+    for _ in 0..2 {
+        let frontier = Local::open(store, few(), ready(0)).unwrap();
+        let known = frontier.offer(offers(names.iter().map(String::as_str))).await.unwrap();
+        assert!(known.iter().all(|answer| *answer == Offered::Seen), "{known:?}");
+        store = frontier.into_store().unwrap();
+    }
+}
+
 /// A key of the due origins that cannot be read strands nobody: the origins are walked, and each gets one.
 #[tokio::test]
 async fn an_origin_whose_key_is_damaged_is_found_again() {

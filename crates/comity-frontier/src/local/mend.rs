@@ -1,5 +1,5 @@
-//! Puts a store in order whose tables no longer agree, after a loss that was accepted: the queue counts, everything else is
-//! made from it.
+//! Puts a store in order whose tables no longer agree, after a loss that was accepted: the queue and the schedule count,
+//! everything else is made from them.
 
 use comity_policy::Instant;
 use comity_url::Origin;
@@ -7,6 +7,7 @@ use comity_url::Origin;
 use super::open::{TOTALS, scheduled};
 use crate::key::place_of;
 use crate::rest::{OriginRecord, Row, origin_of};
+use crate::revisit::Row as Visit;
 use crate::seen::SeenSet;
 use crate::totals::Totals;
 use crate::{Keyspace, QueuedUrl, Store, StoreError, Summary, WriteBatch};
@@ -16,6 +17,9 @@ pub(crate) const MEND: &[u8] = b"mend";
 
 /// Rows read at once.
 const PAGE: usize = 1024;
+/// The rows of the schedule by time begin here, and end before that.
+const BY_TIME: &[u8] = b"t";
+const BEHIND_TIME: &[u8] = b"u";
 
 /// Puts the store in order, if it asks for it. Begun anew after a kill it does everything once more. Gives the number of the
 /// last commit that marked URLs seen.
@@ -27,6 +31,7 @@ pub(super) fn mend<S: Store>(store: &mut S, seen: &mut SeenSet, run: u64, last_s
     clear_due(store)?;
     let mut mending = Mending { row: Row { run: run.saturating_sub(1), at: Instant::START, ticket: 0 }, last_seen };
     mending.queue(store, seen)?;
+    mending.schedule(store, seen)?;
     let totals = idle_origins(store)?;
     let mut batch = WriteBatch::default();
     batch.delete(Keyspace::Meta, MEND.to_vec());
@@ -91,10 +96,7 @@ impl Mending {
                     prints.extend(queued.key.to_bytes());
                 }
             }
-            if !prints.is_empty() {
-                self.last_seen += 1;
-                batch.insert(Keyspace::Seen, self.last_seen.to_be_bytes().to_vec(), prints);
-            }
+            self.mark_seen(&mut batch, prints);
             store.commit(batch)?;
         }
         let mut batch = WriteBatch::default();
@@ -102,6 +104,38 @@ impl Mending {
             self.place(store, &mut batch, last)?;
         }
         store.commit(batch)
+    }
+
+    /// Walks the schedule: a page that waits for its next visit counts as seen, or a link to it would queue it beside that.
+    fn schedule<S: Store>(&mut self, store: &mut S, seen: &mut SeenSet) -> Result<(), StoreError> {
+        let mut from = BY_TIME.to_vec();
+        loop {
+            let rows = store.peek(Keyspace::Visit, &from, BEHIND_TIME, PAGE)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            from.clone_from(last);
+            from.push(0);
+            let mut prints = Vec::new();
+            // What cannot be read is dropped, and said, when it is due.
+            for visit in rows.iter().filter_map(|(_, value)| Visit::decode(value).ok()) {
+                if seen.insert(visit.queued.key) {
+                    prints.extend(visit.queued.key.to_bytes());
+                }
+            }
+            let mut batch = WriteBatch::default();
+            if self.mark_seen(&mut batch, prints) {
+                store.commit(batch)?;
+            }
+        }
+    }
+
+    /// False when there was nothing to mark.
+    fn mark_seen(&mut self, batch: &mut WriteBatch, prints: Vec<u8>) -> bool {
+        if prints.is_empty() {
+            return false;
+        }
+        self.last_seen += 1;
+        batch.insert(Keyspace::Seen, self.last_seen.to_be_bytes().to_vec(), prints);
+        true
     }
 
     /// Writes the record of an origin, and its key.
