@@ -49,8 +49,6 @@ pub(crate) struct Keeper {
     sites: Arc<Sites>,
     /// Set when the archive was made safe against a power cut: the queue follows.
     synced: Arc<AtomicBool>,
-    /// Since when something is written that is not safe yet, in microseconds of the clock; 0: nothing is.
-    unsafe_since: Arc<AtomicU64>,
     /// A robots.txt that could not be recorded: nobody waits for that write, so it ends the crawl from here.
     fault: Arc<Mutex<Option<Error>>>,
 }
@@ -67,6 +65,9 @@ pub(crate) struct Store {
     pub(crate) mark: RecordMark,
     /// Records that earlier processes left whole.
     pub(crate) whole: u64,
+    /// Since when something is written that is not safe yet. A lock: whoever takes it away sees all that was written before it
+    /// was set.
+    unsafe_since: Mutex<Option<Instant>>,
 }
 
 /// What is made safe together with the archive.
@@ -131,7 +132,6 @@ impl Keeper {
             robots: Arc::default(),
             sites,
             synced: Arc::default(),
-            unsafe_since: Arc::default(),
             fault: Arc::default(),
         }
     }
@@ -148,25 +148,24 @@ impl Keeper {
 
     /// When what is written has to be made safe, if nothing is recorded before.
     pub(crate) fn sync_due(&self) -> Option<Instant> {
-        let since = self.unsafe_since.load(Ordering::Relaxed);
-        (since > 0).then(|| Instant::from_micros(since).after(SYNC_EVERY))
+        let since = *self.store.as_ref()?.unsafe_since();
+        since.map(|since| since.after(SYNC_EVERY))
     }
 
     /// Makes everything recorded so far safe against a power cut: the queue follows.
     pub(crate) async fn sync(&self) -> Result<(), Error> {
         let now = self.clock.now();
-        self.unsafe_since.store(0, Ordering::Relaxed);
         self.blocking(move |store| store.sync(&mut store.beside(), now)).await?;
         self.synced.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Something was written, here or into the queue, that is not safe against a power cut yet.
+    /// Something was written, here or into the queue, that is not safe against a power cut yet. Called after the write: a sync
+    /// that comes between the two would take the mark and not the write.
     pub(crate) fn wrote(&self) {
-        if self.store.is_some() {
+        if let Some(store) = &self.store {
             // The oldest counts.
-            let now = self.clock.now().as_micros();
-            let _ = self.unsafe_since.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+            store.unsafe_since().get_or_insert_with(|| self.clock.now());
         }
     }
 
@@ -238,7 +237,6 @@ impl Keeper {
         });
         let (stored, is_synced) = stored_and_synced.await?;
         if is_synced {
-            self.unsafe_since.store(0, Ordering::Relaxed);
             self.synced.store(true, Ordering::Relaxed);
         } else {
             self.wrote();
@@ -328,7 +326,15 @@ impl Store {
     ) -> Self {
         let mark = RecordMark::default();
         mark.safe(whole);
-        Self { archive, dir, work, beside: Mutex::new(Beside { evidence, state, synced: now }), mark, whole }
+        Self {
+            archive,
+            dir,
+            work,
+            beside: Mutex::new(Beside { evidence, state, synced: now }),
+            mark,
+            whole,
+            unsafe_since: Mutex::default(),
+        }
     }
 
     /// Once a second everything so far is made safe against power loss (invariant 9). True when it was.
@@ -348,6 +354,8 @@ impl Store {
 
     fn sync(&self, beside: &mut Beside, now: Instant) -> Result<(), ArchiveError> {
         beside.synced = now;
+        // Before it is read how far the records have come: what others write from here on, during the sync too, is due anew.
+        self.unsafe_since().take();
         // Appended before the sync begins, so safe when it is over.
         let end = self.mark.written_end();
         self.archive.sync()?;
@@ -358,6 +366,10 @@ impl Store {
             tracing::error!(%error, hint = error.hint(), "state directory");
         }
         Ok(())
+    }
+
+    fn unsafe_since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.unsafe_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A panic under the lock leaves an index line at worst, which is whole or cut off at the next start.
@@ -377,3 +389,6 @@ fn written_files(dir: &Path) -> Vec<PathBuf> {
     files.sort();
     files
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,8 +34,9 @@ impl Shared {
         if offers.is_empty() {
             return Ok(());
         }
+        let taken = self.frontier.offer(offers).await?;
         self.keeper.wrote();
-        for offered in self.frontier.offer(offers).await? {
+        for offered in taken {
             if let Offered::Refused(reason) = offered {
                 self.tally().link_left(reason);
             }

@@ -158,9 +158,10 @@ impl Engine {
             self.shared.traps.add_seed(url);
             offers.push(Offer::seed(url.clone(), self.shared.keys.key(url, &self.shared.sites)));
         }
-        self.shared.keeper.wrote();
         let urls: Vec<CrawlUrl> = offers.iter().map(|offer| offer.url.clone()).collect();
-        for (url, offered) in urls.iter().zip(self.shared.frontier.offer(offers).await?) {
+        let taken = self.shared.frontier.offer(offers).await?;
+        self.shared.keeper.wrote();
+        for (url, offered) in urls.iter().zip(taken) {
             self.shared.keys.offered(url, offered, &self.shared.sites);
             if let Offered::Refused(reason) = offered {
                 self.shared.tally().refused(reason);

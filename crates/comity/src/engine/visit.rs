@@ -326,8 +326,8 @@ impl Shared {
             Settlement::Done { links, .. } | Settlement::Again { links, .. } => self.watched(links),
             _ => Watched::default(),
         };
-        self.keeper.wrote();
         let settled = self.frontier.settle(vec![settlement], self.clock.now()).await?;
+        self.keeper.wrote();
         if self.keeper.has_synced() {
             // Archive first: no page is safe out of the queue whose record is not safe (invariant 9).
             self.frontier.sync().await?;
