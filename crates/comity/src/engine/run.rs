@@ -247,7 +247,8 @@ impl Engine {
                 return Ok(Turnout::End(End::Limit(key)));
             }
             if !self.is_due_soon(wake_at) {
-                return Ok(Turnout::End(End::Finished));
+                let is_over = !self.was_poked().await;
+                return Ok(if is_over { Turnout::End(End::Finished) } else { Turnout::Again });
             }
         }
         let until_wake = wake_at.map(|at| at.since(self.shared.clock.now()));
@@ -271,6 +272,16 @@ impl Engine {
             () = tokio::time::sleep(nap) => {}
         }
         Ok(Turnout::Again)
+    }
+
+    /// Whether something came in since the last look: what was acknowledged to its sender after the queue was asked is not
+    /// overtaken by the end of the crawl. Waits for nothing.
+    async fn was_poked(&self) -> bool {
+        tokio::select! {
+            biased;
+            () = self.shared.poke.notified() => true,
+            () = std::future::ready(()) => false,
+        }
     }
 
     fn is_due_soon(&self, wake_at: Option<Instant>) -> bool {
