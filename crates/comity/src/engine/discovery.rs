@@ -79,7 +79,7 @@ impl Shared {
                 EntryKind::Sitemap => self.child(trip, &entry.loc, &voice),
                 EntryKind::Url => self.entry(trip, errand, &entry.loc, &voice, priority),
             };
-            let hint = self.hint(entry, seen);
+            let hint = self.hint(entry, (trip.url.origin(), seen));
             self.push(&mut offers, found.map(|offer| Offer { hint, ..offer }));
             for alternate in &entry.alternates {
                 let found = self.entry(trip, errand, &alternate.url, &voice, priority);

@@ -155,15 +155,19 @@ impl Shared {
         self.gate.politeness().revisit_floor_for(seen.peer, floor)
     }
 
-    /// What the sitemap `list` says of when an entry changes; `None` where that does not count.
-    pub(super) fn hint(&self, entry: &SitemapEntry, list: &Seen) -> Option<Hint> {
+    /// What the sitemap `list` of an origin says of when an entry changes; `None` where that does not count.
+    pub(super) fn hint(&self, entry: &SitemapEntry, (from, list): (&Origin, &Seen)) -> Option<Hint> {
         let RevisitPolicy::Sitemap(intervals) = self.revisit.policy else { return None };
         let now = self.clock.wall();
         // A date in the future was not seen by anybody.
         let modified =
             entry.lastmod.as_ref().and_then(|date| date.at.0.checked_mul(1000)).map(WallTime::from_unix_millis);
         let modified = modified.filter(|modified| *modified <= now);
-        let floor = self.revisit_floor(entry.loc.origin(), list);
+        // The address that the list came from says nothing of where another origin's pages are.
+        let floor = match entry.loc.origin() {
+            same if same == from => self.revisit_floor(same, list),
+            other => self.revisit_floor(other, &Seen::default()),
+        };
         Some(Hint { modified, interval: first_interval(entry, &intervals), least: intervals.min.max(floor) })
     }
 }
