@@ -42,7 +42,8 @@ pub(crate) struct Announced {
 /// Submits"). An index lends its voice to the files that it lists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Voice {
-    hosts: HashSet<Box<str>>,
+    /// Shared by the files of one index. At most [`MOST_HOSTS`], its own aside.
+    hosts: Arc<HashSet<Box<str>>>,
     /// The origin that pays for further ones.
     by: Option<Origin>,
     /// Indexes above it.
@@ -51,6 +52,8 @@ pub(crate) struct Voice {
 
 /// Sitemaps remembered in all. Our choice: some 50 MB.
 const MOST_VOICES: usize = 200_000;
+/// Hosts that one sitemap speaks for. Our choice: sites of one operator; a file that more robots.txt name stays that of the first.
+const MOST_HOSTS: usize = 64;
 /// Indexes within indexes that are followed. The protocol knows one level (sitemaps.org, "Sitemap index"); sites have two.
 pub(crate) const MOST_LEVELS: u8 = 3;
 /// Clean-param lines are kept for as many origins.
@@ -104,12 +107,12 @@ impl Sites {
         }
     }
 
-    /// Lets `sitemap` speak for whom `above` speaks for, and for `origin`; false when that origin's budget is spent.
+    /// Lets `sitemap` speak for whom `above` speaks for, and for `origin`; false when that origin's budget is spent, or the
+    /// sitemap speaks for too many already.
     fn lend(&self, inner: &mut Inner, sitemap: &CrawlUrl, above: &Voice, level: u8, origin: &Origin) -> bool {
         if let Some(voice) = inner.voices.get_mut(sitemap) {
-            voice.hosts.extend(above.hosts.iter().cloned());
-            voice.hosts.insert(origin.host().into());
-            return true;
+            let lent = above.hosts.iter().map(|host| voice.speak_for(host)).fold(true, |all, one| all && one);
+            return voice.speak_for(origin.host()) && lent;
         }
         let is_full = inner.voices.len() >= MOST_VOICES;
         let taken = inner.taken.entry(origin.clone()).or_default();
@@ -117,10 +120,10 @@ impl Sites {
             return false;
         }
         *taken += 1;
-        let mut hosts = above.hosts.clone();
-        hosts.insert(origin.host().into());
-        inner.voices.insert(sitemap.clone(), Voice { hosts, by: Some(origin.clone()), level });
-        true
+        let mut voice = Voice { hosts: above.hosts.clone(), by: Some(origin.clone()), level };
+        let lent = voice.speak_for(origin.host());
+        inner.voices.insert(sitemap.clone(), voice);
+        lent
     }
 
     /// What was announced since the last call, and how many announcements were beyond the budget.
@@ -139,9 +142,10 @@ impl Sites {
         let inner = self.inner();
         let known = inner.voices.get(sitemap).or_else(|| inner.voices.get(via?));
         let mut voice = known.cloned().unwrap_or_default();
-        voice.hosts.insert(sitemap.origin().host().into());
+        // These two beyond the bound: a sitemap always speaks for itself, and for who sent here.
+        voice.add(sitemap.origin().host());
         if let Some(robots) = via.filter(|via| via.is_robots_txt()) {
-            voice.hosts.insert(robots.origin().host().into());
+            voice.add(robots.origin().host());
         }
         voice
     }
@@ -180,6 +184,21 @@ impl Sites {
 }
 
 impl Voice {
+    /// False when it speaks for as many hosts as it may.
+    fn speak_for(&mut self, host: &str) -> bool {
+        if self.hosts.len() >= MOST_HOSTS && !self.hosts.contains(host) {
+            return false;
+        }
+        self.add(host);
+        true
+    }
+
+    fn add(&mut self, host: &str) {
+        if !self.hosts.contains(host) {
+            Arc::make_mut(&mut self.hosts).insert(host.into());
+        }
+    }
+
     /// # Errors
     /// `url.sitemap.host` when the sitemap may not speak of that host.
     pub(crate) fn speaks_of(&self, url: &CrawlUrl) -> Result<(), Reason> {
@@ -252,6 +271,22 @@ mod tests {
         let robots = url("http://a.test/robots.txt");
         let later = super::tests::sites(Sitemaps::Robots, 100).voice(&index, Some(&robots));
         assert_eq!(later.speaks_of(&url("http://a.test/x")), Ok(()));
+    }
+
+    #[test]
+    fn a_sitemap_speaks_for_so_many_hosts_and_the_rest_is_counted() {
+        let sites = sites(Sitemaps::Robots, 100);
+        for number in 0..MOST_HOSTS + 5 {
+            let origin = Origin::parse(&format!("http://o{number}.test")).unwrap();
+            sites.learn(&origin, b"Sitemap: http://cdn.test/s.xml\n");
+        }
+        let (named, beyond) = sites.news();
+        assert_eq!((named.len(), beyond), (MOST_HOSTS, 5));
+        let voice = sites.voice(&url("http://cdn.test/s.xml"), None);
+        assert_eq!(voice.speaks_of(&url("http://o0.test/x")), Ok(()));
+        assert_eq!(voice.speaks_of(&url("http://cdn.test/x")), Ok(()), "for itself in any case");
+        let last = url(&format!("http://o{}.test/x", MOST_HOSTS + 4));
+        assert_eq!(voice.speaks_of(&last), Err(Reason::UrlSitemapHost));
     }
 
     #[test]

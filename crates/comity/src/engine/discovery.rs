@@ -99,7 +99,7 @@ impl Shared {
     fn child(&self, trip: &Trip, loc: &CrawlUrl, voice: &Voice) -> Result<Offer, Reason> {
         self.admits_sitemap(loc)?;
         self.sites.take(loc, &trip.url, voice)?;
-        Ok(self.sitemap_offer(loc.clone(), trip.url.clone()))
+        Ok(self.sitemap_offer(loc.clone(), child_via(trip, loc)))
     }
 
     fn entry(&self, trip: &Trip, errand: Errand, url: &CrawlUrl, voice: &Voice, priority: u8) -> Result<Offer, Reason> {
@@ -111,5 +111,49 @@ impl Shared {
         }
         let key = self.keys.key(url, &self.sites);
         Ok(Offer { priority, ..Offer::link(url.clone(), key, trip.url.clone(), depth) })
+    }
+}
+
+/// Where a file that an index lists was found: in the index. But where hosts differ, it is the robots.txt that the index was
+/// named by: on that it rests for whom the file speaks, and nothing else of it outlives the process.
+fn child_via(index: &Trip, child: &CrawlUrl) -> CrawlUrl {
+    let robots = index.via.as_ref().filter(|via| via.is_robots_txt());
+    let crosses = |robots: &&CrawlUrl| {
+        let speaker = robots.origin().host();
+        [&index.url, child].iter().any(|url| url.origin().host() != speaker)
+    };
+    robots.filter(crosses).unwrap_or(&index.url).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_of_another_host_keeps_by_whose_word_it_speaks() {
+        let url = |text: &str| CrawlUrl::parse(text).unwrap();
+        let (robots, page) = ("http://a.test/robots.txt", "http://a.test/page");
+        // Index, its via, child → the child's via.
+        let rows = [
+            ("http://cdn.test/i.xml", robots, "http://cdn.test/c.xml", robots),
+            ("http://cdn.test/i.xml", robots, "http://a.test/c.xml", robots),
+            ("http://a.test/i.xml", robots, "http://cdn.test/c.xml", robots),
+            ("http://a.test/i.xml", robots, "http://a.test/c.xml", "http://a.test/i.xml"),
+            ("http://a.test/i.xml", robots, "https://a.test/c.xml", "http://a.test/i.xml"),
+            ("http://cdn.test/i.xml", page, "http://cdn.test/c.xml", "http://cdn.test/i.xml"),
+        ];
+        for (index, via, child, wanted) in rows {
+            let index = Trip {
+                url: url(index),
+                via: Some(url(via)),
+                depth: 0,
+                hops: 0,
+                seed: false,
+                priority: 0,
+                attempt: 1,
+                visited: None,
+            };
+            assert_eq!(child_via(&index, &url(child)), url(wanted), "{} {child}", index.url);
+        }
     }
 }
