@@ -50,7 +50,7 @@ pub(crate) fn stated(event: &Fetched, half: &Half) -> Option<Repeat> {
     if event.capture.status == Some(304) {
         return Some(Repeat { earlier, profile: Profile::NotModified });
     }
-    let same = is_whole(&event.capture) && earlier.payload_sha256 == half.digests.payload_sha256;
+    let same = is_eligible(event) && earlier.payload_sha256 == half.digests.payload_sha256;
     same.then_some(Repeat { earlier, profile: Profile::SamePayload })
 }
 

@@ -192,6 +192,21 @@ fn nothing_points_at_or_from_what_is_cut_tiny_other_or_evidence() {
         store(dir.path(), dedup(), &[event]);
         assert_eq!(of_kind(dir.path(), "revisit").len(), 0, "{row}");
     }
+    // Nor of a body too small to be worth it, an empty one above all, and up to the least that is.
+    for length in [0, 1, 511, 512] {
+        let same = || {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+            capture("https://a.test/1", head.as_bytes(), &vec![b'x'; length])
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let mut archive = open(dir.path(), config(), 1);
+        let first = archive.append(&page(same())).unwrap().capture.unwrap();
+        let again = archive.append(&repeating(same(), &first)).unwrap().capture.unwrap();
+        archive.close().unwrap();
+        let repeats = usize::from(length == 512);
+        assert_eq!(of_kind(dir.path(), "revisit").len(), repeats, "{length}");
+        assert_eq!(again == first, repeats == 1, "{length}: what holds the content");
+    }
     // And it is off unless asked for.
     let dir = tempfile::tempdir().unwrap();
     store(dir.path(), config(), &[page(whole("https://a.test/1")), page(whole("https://a.test/1"))]);
