@@ -7,7 +7,7 @@ use comity_policy::{Clock, Digest, Overrides, WallTime};
 
 use crate::chain::{ChainFile, ChainHead, Line, SALT_BYTES};
 use crate::checkpoint::{CheckpointLog, Now};
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{Disk, RealDisk, sync_folder};
 use crate::entropy::record_id;
 use crate::names::{Names, RECORDS_END};
 use crate::prepare::{Prepared, Preparer};
@@ -101,6 +101,12 @@ impl Archive {
         let (warc_dir, records_dir) = (dir.join("warc"), dir.join("records"));
         for folder in [&warc_dir, &records_dir] {
             std::fs::create_dir_all(folder).map_err(|e| ArchiveError::io(folder, e))?;
+        }
+        // Files in a folder whose name is lost are lost.
+        sync_folder(dir).map_err(|e| ArchiveError::io(dir, e))?;
+        // The folder above may be one that we may not read: then its owner answers for it.
+        if let Some(above) = dir.parent() {
+            drop(sync_folder(above));
         }
         recover(dir)?;
         let head = last_head(dir)?;
