@@ -17,6 +17,8 @@ pub(crate) struct AppendFile {
     /// Bytes of the next append that are written already.
     ahead: u64,
     torn: bool,
+    /// Whether the name is on the device: content that nobody finds is lost.
+    named: bool,
 }
 
 impl AppendFile {
@@ -24,7 +26,15 @@ impl AppendFile {
     pub(crate) fn create(disk: &dyn Disk, folder: &Path, name: &str) -> Result<Self, ArchiveError> {
         let open = folder.join(format!("{name}{OPEN_SUFFIX}"));
         let backing = disk.create(&open).map_err(|e| ArchiveError::io(&open, e))?;
-        Ok(Self { backing, folder: folder.to_owned(), name: name.to_owned(), end: 0, ahead: 0, torn: false })
+        Ok(Self {
+            backing,
+            folder: folder.to_owned(),
+            name: name.to_owned(),
+            end: 0,
+            ahead: 0,
+            torn: false,
+            named: false,
+        })
     }
 
     /// The final name, without a suffix.
@@ -82,18 +92,25 @@ impl AppendFile {
         self.check_whole()
     }
 
-    /// Everything appended reaches the device.
-    pub(crate) fn sync(&self) -> Result<(), ArchiveError> {
-        self.backing.sync().map_err(|e| ArchiveError::io(&self.open_path(), e))
+    /// Everything appended reaches the device, the first time with the file's name.
+    pub(crate) fn sync(&mut self) -> Result<(), ArchiveError> {
+        self.backing.sync().map_err(|e| ArchiveError::io(&self.open_path(), e))?;
+        if !self.named {
+            sync_folder(&self.folder).map_err(|e| ArchiveError::io(&self.folder, e))?;
+            self.named = true;
+        }
+        Ok(())
     }
 
     /// Syncs and gives the file its final name; a torn file keeps its suffix, an empty one is removed.
-    pub(crate) fn close(self) -> Result<(), ArchiveError> {
+    pub(crate) fn close(mut self) -> Result<(), ArchiveError> {
         self.check_whole()?;
         if self.end == 0 {
             let open = self.open_path();
             return std::fs::remove_file(&open).map_err(|e| ArchiveError::io(&open, e));
         }
+        // The rename is synced below: the first name need not be.
+        self.named = true;
         self.sync()?;
         let (open, last) = (self.open_path(), self.folder.join(&self.name));
         drop(self.backing);
@@ -107,5 +124,29 @@ impl AppendFile {
 
     fn check_whole(&self) -> Result<(), ArchiveError> {
         if self.torn { Err(ArchiveError::Torn { path: self.open_path(), end: self.end }) } else { Ok(()) }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+
+    /// A folder that cannot be found cannot be synced.
+    #[test]
+    fn the_first_sync_makes_the_name_safe_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let (here, gone) = (dir.path().join("here"), dir.path().join("gone"));
+        std::fs::create_dir(&here).unwrap();
+        let mut file = AppendFile::create(&RealDisk, &here, "name").unwrap();
+        file.append(b"content").unwrap();
+        std::fs::rename(&here, &gone).unwrap();
+        for _ in 0..2 {
+            file.sync().unwrap_err();
+        }
+        std::fs::rename(&gone, &here).unwrap();
+        file.sync().unwrap();
+        std::fs::rename(&here, &gone).unwrap();
+        file.sync().unwrap();
     }
 }

@@ -7,7 +7,7 @@ use comity_policy::{Clock, Digest, Overrides, WallTime};
 
 use crate::chain::{ChainFile, ChainHead, Line, SALT_BYTES};
 use crate::checkpoint::{CheckpointLog, Now};
-use crate::disk::{Disk, RealDisk};
+use crate::disk::{Disk, RealDisk, sync_folder};
 use crate::entropy::record_id;
 use crate::names::{Names, RECORDS_END};
 use crate::prepare::{Prepared, Preparer};
@@ -18,7 +18,7 @@ use crate::resume::last_head;
 use crate::robots_responses::RobotsResponses;
 use crate::stored::{Stored, StoredWarc};
 use crate::warc::writer::WarcWriter;
-use crate::{ArchiveConfig, ArchiveError, Entropy, Event, Record};
+use crate::{ArchiveConfig, ArchiveError, Entropy, Event, Record, UnsyncedEvidence};
 
 /// The storage of one crawl: WARC files, record lines and their chain under one directory.
 ///
@@ -51,6 +51,8 @@ pub struct Archive {
     pub(crate) preparer: Arc<Preparer>,
     unchecked: u64,
     checkpoints: CheckpointLog,
+    /// What has to be safe before records and checkpoints are.
+    evidence: Option<UnsyncedEvidence>,
     /// When the last checkpoint was made, or none was needed.
     checkpointed: WallTime,
 }
@@ -100,6 +102,12 @@ impl Archive {
         for folder in [&warc_dir, &records_dir] {
             std::fs::create_dir_all(folder).map_err(|e| ArchiveError::io(folder, e))?;
         }
+        // Files in a folder whose name is lost are lost.
+        sync_folder(dir).map_err(|e| ArchiveError::io(dir, e))?;
+        // The folder above may be one that we may not read: then its owner answers for it.
+        if let Some(above) = dir.parent() {
+            drop(sync_folder(above));
+        }
         recover(dir)?;
         let head = last_head(dir)?;
         let tag = match &config.tag {
@@ -128,6 +136,7 @@ impl Archive {
             }),
             unchecked: 0,
             checkpoints: CheckpointLog::open(dir)?,
+            evidence: None,
             checkpointed: clock.wall(),
             config,
             clock,
@@ -138,6 +147,11 @@ impl Archive {
         archive.checkpoint()?;
         archive.store_head()?;
         Ok(archive)
+    }
+
+    /// From here on the copies of an evidence store are made safe before the records, and the checkpoints, that rest on them.
+    pub fn rest_on(&mut self, evidence: UnsyncedEvidence) {
+        self.evidence = Some(evidence);
     }
 
     /// Stores one outcome: [`Archive::stage`] and [`Archive::flush`]. Prefer staging several when they are at hand:
@@ -212,13 +226,14 @@ impl Archive {
         Ok(std::mem::take(&mut self.done))
     }
 
-    /// Flushes, and makes everything acknowledged so far safe against power loss: WARC first, then records, then the
-    /// chain's head.
+    /// Flushes, and makes everything acknowledged so far safe against power loss: evidence first, then WARC, then records,
+    /// then the chain's head.
     ///
     /// # Errors
     /// As [`Archive::flush`], and when the device refuses.
     pub fn sync(&mut self) -> Result<Vec<Stored>, ArchiveError> {
         self.flush_staged()?;
+        self.sync_evidence()?;
         self.warc.sync()?;
         self.records.sync()?;
         self.checkpoint_if_due()?;
@@ -316,11 +331,16 @@ impl Archive {
     /// Closes the open pair of files.
     fn roll(&mut self) -> Result<(), ArchiveError> {
         self.flush_staged()?;
+        self.sync_evidence()?;
         self.base = None;
         self.warc.close()?;
         self.records.close()?;
         self.checkpoint()?;
         self.store_head()
+    }
+
+    fn sync_evidence(&self) -> Result<(), ArchiveError> {
+        self.evidence.as_ref().map_or(Ok(()), UnsyncedEvidence::sync)
     }
 
     fn flush_staged(&mut self) -> Result<(), ArchiveError> {

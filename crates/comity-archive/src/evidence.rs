@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ArchiveError;
 use crate::digests::sha256;
-use crate::disk::sync_folder;
+use crate::unsynced::UnsyncedEvidence;
 
 /// Dated copies of what decisions rest on: the bytes once per digest, an index line per sighting (invariant 12).
 ///
@@ -17,7 +17,7 @@ use crate::disk::sync_folder;
 pub struct EvidenceStore {
     folder: PathBuf,
     index: File,
-    unsynced: Vec<PathBuf>,
+    unsynced: UnsyncedEvidence,
 }
 
 /// What kind of evidence a copy is.
@@ -52,8 +52,6 @@ pub struct Sighting {
     pub bytes: u64,
 }
 
-/// Copies waiting for a sync, at most.
-const MAX_UNSYNCED: usize = 256;
 /// The largest copy that is read back.
 const MAX_COPY: u64 = 64 * 1024 * 1024;
 /// The longest index line: a URL of 65,534 bytes, escaped.
@@ -71,7 +69,8 @@ impl EvidenceStore {
         let options = OpenOptions::new().read(true).append(true).create(true).open(&path);
         let mut index = options.map_err(|e| ArchiveError::io(&path, e))?;
         cut_torn_line(&mut index).map_err(|e| ArchiveError::io(&path, e))?;
-        Ok(Self { folder, index, unsynced: Vec::new() })
+        let unsynced = UnsyncedEvidence::of(&folder);
+        Ok(Self { folder, index, unsynced })
     }
 
     /// Keeps what was seen at `url`; `None` for an answer without a copy, such as 404. Gives the digest of the bytes.
@@ -135,34 +134,37 @@ impl EvidenceStore {
         }))
     }
 
+    /// What of this store a power cut may still take: for [`crate::Archive::rest_on`].
+    #[must_use]
+    pub fn unsynced(&self) -> UnsyncedEvidence {
+        self.unsynced.clone()
+    }
+
     /// Everything kept so far is safe against power loss.
     ///
     /// # Errors
     /// When the device refuses.
     pub fn sync(&mut self) -> Result<(), ArchiveError> {
-        for path in self.unsynced.drain(..) {
-            File::open(&path).and_then(|file| file.sync_all()).map_err(|e| ArchiveError::io(&path, e))?;
-            if let Some(folder) = path.parent() {
-                sync_folder(folder).map_err(|e| ArchiveError::io(folder, e))?;
-            }
-        }
+        self.unsynced.sync()?;
         self.index.sync_all().map_err(|e| ArchiveError::io(&self.folder, e))
     }
 
-    /// Writes the bytes unless they are there: whole under their name, or not at all.
+    /// Writes the bytes unless they are there: whole under their name, or not at all. A copy that is no longer what it was,
+    /// as a power cut may leave it, is written anew.
     fn keep(&mut self, bytes: &[u8], digest: Digest) -> Result<(), ArchiveError> {
         let path = self.path(digest);
-        if std::fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64) {
+        if holds(&path, bytes) {
             return Ok(());
         }
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| {
+        let shelf = path.parent().unwrap_or(&self.folder);
+        let is_new_shelf = !shelf.exists();
+        let written = std::fs::create_dir_all(shelf).and_then(|()| {
             let tmp = path.with_extension("tmp");
             std::fs::write(&tmp, bytes)?;
             std::fs::rename(&tmp, &path)
         });
         written.map_err(|e| ArchiveError::io(&path, e))?;
-        self.unsynced.push(path);
-        if self.unsynced.len() >= MAX_UNSYNCED { self.sync() } else { Ok(()) }
+        self.unsynced.add(path, is_new_shelf)
     }
 
     /// One line, whole or cut off again.
@@ -180,6 +182,12 @@ impl EvidenceStore {
         let hex = digest.to_string();
         self.folder.join(hex.get(..2).unwrap_or_default()).join(hex)
     }
+}
+
+/// Whether the copy at `path` is these bytes. Reads it only where its length fits; one that cannot be read is none.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let fits = std::fs::metadata(path).is_ok_and(|there| there.len() == bytes.len() as u64);
+    fits && std::fs::read(path).is_ok_and(|there| there == bytes)
 }
 
 /// Cuts the file after its last line end.

@@ -87,6 +87,11 @@ impl FileIndex {
     /// Writes the sorted lines beside the WARC of this final name, as a whole.
     pub(crate) fn store(self, folder: &Path, warc: &str) -> Result<(), ArchiveError> {
         let path = index_path(folder, warc);
+        replace(&path, self.into_text().as_bytes()).map_err(|e: io::Error| ArchiveError::io(&path, e))
+    }
+
+    /// The sorted lines, each once.
+    pub(crate) fn into_text(self) -> String {
         let mut lines: Vec<String> = self.lines.into_iter().map(|(_, line)| line).collect();
         lines.sort_unstable();
         lines.dedup();
@@ -94,7 +99,7 @@ impl FileIndex {
         if !text.is_empty() {
             text.push('\n');
         }
-        replace(&path, text.as_bytes()).map_err(|e: io::Error| ArchiveError::io(&path, e))
+        text
     }
 }
 

@@ -93,6 +93,7 @@ mod robots_responses;
 mod shared;
 mod store_event;
 mod stored;
+mod unsynced;
 pub mod verify;
 mod wacz;
 mod warc;
@@ -114,6 +115,7 @@ pub use record::{
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use shared::{PreparedEvent, SharedArchive};
 pub use stored::{Stored, StoredWarc};
+pub use unsynced::UnsyncedEvidence;
 pub use wacz::{WaczReport, WaczSettings, write_wacz};
 pub use warc::reader::{Damage, WarcError, WarcReader};
 pub use warc::record::{Grammar, WarcRecord};

@@ -50,7 +50,7 @@ pub(crate) fn stated(event: &Fetched, half: &Half) -> Option<Repeat> {
     if event.capture.status == Some(304) {
         return Some(Repeat { earlier, profile: Profile::NotModified });
     }
-    let same = is_whole(&event.capture) && earlier.payload_sha256 == half.digests.payload_sha256;
+    let same = is_eligible(event) && earlier.payload_sha256 == half.digests.payload_sha256;
     same.then_some(Repeat { earlier, profile: Profile::SamePayload })
 }
 
@@ -64,11 +64,27 @@ pub(crate) fn is_whole(capture: &Capture) -> bool {
     capture.truncated.is_none() && capture.fault.is_none()
 }
 
+/// What the body of an answer is. A capture only repeats one of its own class: what holds a page is never an error page
+/// that looks the same (our choice).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum AnswerClass {
+    /// 2xx: the content of its URL.
+    Content,
+    /// Anything else.
+    Other,
+}
+
+impl AnswerClass {
+    pub(crate) const fn of(capture: &Capture) -> Self {
+        if matches!(capture.status, Some(200..=299)) { Self::Content } else { Self::Other }
+    }
+}
+
 /// Which bodies of this run the archive holds, by their SHA-256: the youngest [`Payloads::REMEMBERED`].
 #[derive(Debug, Default)]
 pub(crate) struct Payloads {
-    captures: HashMap<Digest, Earlier>,
-    order: VecDeque<Digest>,
+    captures: HashMap<(AnswerClass, Digest), Earlier>,
+    order: VecDeque<(AnswerClass, Digest)>,
 }
 
 impl Payloads {
@@ -76,16 +92,17 @@ impl Payloads {
     /// URLs above this are not remembered, so that the whole stays small.
     const LONGEST_URL: usize = 2048;
 
-    pub(crate) fn find(&self, payload: Digest) -> Option<&Earlier> {
-        self.captures.get(&payload)
+    pub(crate) fn find(&self, class: AnswerClass, payload: Digest) -> Option<&Earlier> {
+        self.captures.get(&(class, payload))
     }
 
-    pub(crate) fn remember(&mut self, capture: &Earlier) {
-        if capture.url.as_str().len() > Self::LONGEST_URL || self.captures.contains_key(&capture.payload_sha256) {
+    pub(crate) fn remember(&mut self, class: AnswerClass, capture: &Earlier) {
+        let key = (class, capture.payload_sha256);
+        if capture.url.as_str().len() > Self::LONGEST_URL || self.captures.contains_key(&key) {
             return;
         }
-        self.captures.insert(capture.payload_sha256, capture.clone());
-        self.order.push_back(capture.payload_sha256);
+        self.captures.insert(key, capture.clone());
+        self.order.push_back(key);
         if self.order.len() > Self::REMEMBERED
             && let Some(oldest) = self.order.pop_front()
         {

@@ -8,7 +8,7 @@ use crate::prepare::{Half, Prepared, PreparedFetched, bare, index_entry, respons
 use crate::record::build::{self, Http, Made};
 use crate::record::metadata::{self, Changes};
 use crate::record::{WarcPlace, WarcPlaces};
-use crate::repeats::{Profile, Repeat, is_eligible, is_whole};
+use crate::repeats::{AnswerClass, Profile, Repeat, is_eligible, is_whole};
 use crate::stored::{Stored, StoredWarc};
 use crate::warc::grammar::{RecordHeader, WarcType};
 use crate::warc::info::warcinfo;
@@ -72,13 +72,15 @@ impl Archive {
     fn repeat(&self, prepared: &PreparedFetched<'_>) -> Option<Repeat> {
         let looked_up = || {
             let half = prepared.response.as_ref().filter(|_| self.config.dedup && is_eligible(&prepared.event))?;
-            let earlier = self.payloads.find(half.digests.payload_sha256)?.clone();
+            let class = AnswerClass::of(&prepared.event.capture);
+            let earlier = self.payloads.find(class, half.digests.payload_sha256)?.clone();
             Some(Repeat { earlier, profile: Profile::SamePayload })
         };
         prepared.stated.clone().or_else(looked_up)
     }
 
-    /// What later events may point at; gives the capture that holds this one's content.
+    /// What later events may point at; gives the capture that holds this one's content: `None` for an error, a redirect, and a
+    /// 304 that repeats nothing that is there.
     fn remember(&mut self, prepared: &PreparedFetched<'_>, repeat: Option<Repeat>) -> Option<Earlier> {
         let PreparedFetched { event, response, .. } = prepared;
         let half = response.as_ref()?;
@@ -87,8 +89,10 @@ impl Archive {
         {
             self.robots.remember(for_origin, digest, bare(&half.id));
         }
-        if let Some(repeat) = repeat {
-            return Some(repeat.earlier);
+        let class = AnswerClass::of(&event.capture);
+        if let Some(Repeat { earlier, profile }) = repeat {
+            // The body of an error page stands for no content, wherever it lies.
+            return (profile == Profile::NotModified || class == AnswerClass::Content).then_some(earlier);
         }
         let capture = is_whole(&event.capture).then(|| Earlier {
             record_id: self.config.warc.then(|| bare(&half.id).into()),
@@ -97,9 +101,9 @@ impl Archive {
             payload_sha256: half.digests.payload_sha256,
         })?;
         if self.config.dedup && self.config.warc && is_eligible(event) {
-            self.payloads.remember(&capture);
+            self.payloads.remember(class, &capture);
         }
-        Some(capture)
+        (class == AnswerClass::Content).then_some(capture)
     }
 
     fn write_not_fetched(&mut self, id: &str, event: &NotFetched) -> Result<Stored, ArchiveError> {

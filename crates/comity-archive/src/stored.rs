@@ -17,7 +17,8 @@ pub struct Stored {
     /// Where the event lies in the WARC; `None` when nothing of it does.
     pub warc: Option<StoredWarc>,
     /// What a later capture of the same content points at: this one, or, where this one repeats another, the one that
-    /// holds the content. `None` when there is no answer, or not the whole of it.
+    /// holds the content. `None` when there is no answer or not the whole of it, and for one that holds no content: an error,
+    /// a redirect, a 304 that repeats nothing.
     pub capture: Option<Earlier>,
 }
 

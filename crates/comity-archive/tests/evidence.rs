@@ -4,7 +4,7 @@
 
 mod common;
 
-use comity_archive::{EvidenceKind, EvidenceStore, Sighting};
+use comity_archive::{Archive, ArchiveConfig, ArchiveError, EvidenceKind, EvidenceStore, Sighting};
 use comity_policy::WallTime;
 use common::*;
 
@@ -79,6 +79,66 @@ fn bytes_that_changed_are_not_handed_out() {
     assert_eq!(store.find(digest).unwrap(), None);
     store.put(EvidenceKind::RobotsTxt, &robots, at(1), 200, Some(b"kept")).unwrap();
     assert_eq!(store.find(digest).unwrap().as_deref(), Some(&b"kept"[..]), "a short copy is written anew");
+    std::fs::write(&path, b"KEPT").unwrap();
+    store.put(EvidenceKind::RobotsTxt, &robots, at(2), 200, Some(b"kept")).unwrap();
+    assert_eq!(store.find(digest).unwrap().as_deref(), Some(&b"kept"[..]), "and one of other bytes");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(store.find(digest).unwrap(), None);
+}
+
+#[test]
+fn a_copy_that_could_not_be_made_safe_is_tried_again() {
+    let robots = url("http://a.test/robots.txt");
+    let bodies = ["one", "two", "three"].map(str::as_bytes);
+    for gone in 0..bodies.len() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = EvidenceStore::open(dir.path()).unwrap();
+        let paths = bodies.map(|body| {
+            let hex = store.put(EvidenceKind::RobotsTxt, &robots, at(0), 200, Some(body)).unwrap().unwrap().to_string();
+            dir.path().join("evidence").join(&hex[..2]).join(&hex)
+        });
+        std::fs::remove_file(&paths[gone]).unwrap();
+        for _ in 0..3 {
+            // As long as one is not safe, no sync says so.
+            store.sync().unwrap_err();
+        }
+        std::fs::write(&paths[gone], bodies[gone]).unwrap();
+        store.sync().unwrap();
+    }
+}
+
+/// A copy that cannot be made safe keeps back every checkpoint, whatever would write it.
+#[test]
+fn checkpoints_wait_for_the_copies_that_they_rest_on() {
+    type Step = fn(Archive) -> Result<(), ArchiveError>;
+    let robots = || page(capture("https://a.test/1", b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n", b"x"));
+    let rows: [(&str, u64, Step); 3] = [
+        ("sync", 1 << 30, |mut archive| archive.sync().map(drop)),
+        ("close", 1 << 30, |archive| archive.close().map(drop)),
+        // The second event closes the files of the first.
+        ("roll", 10, |mut archive| {
+            let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n";
+            archive.append(&page(capture("https://a.test/2", head, b"y"))).map(drop)
+        }),
+    ];
+    for (row, rollover, step) in rows {
+        for is_there in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut archive = open(dir.path(), ArchiveConfig { rollover, ..config() }, 1);
+            let mut store = EvidenceStore::open(dir.path()).unwrap();
+            archive.rest_on(store.unsynced());
+            let target = url("http://a.test/robots.txt");
+            let digest = store.put(EvidenceKind::RobotsTxt, &target, at(0), 200, Some(b"kept")).unwrap().unwrap();
+            archive.append(&robots()).unwrap();
+            let hex = digest.to_string();
+            if !is_there {
+                std::fs::remove_file(dir.path().join("evidence").join(&hex[..2]).join(&hex)).unwrap();
+            }
+            let checkpoints = || std::fs::read(dir.path().join("checkpoints.jsonl")).unwrap();
+            let (before, chain) = (checkpoints(), std::fs::read(dir.path().join("chain")).ok());
+            assert_eq!(step(archive).is_ok(), is_there, "{row}");
+            let is_same = (checkpoints(), std::fs::read(dir.path().join("chain")).ok()) == (before, chain);
+            assert_eq!(is_same, !is_there, "{row}");
+        }
+    }
 }

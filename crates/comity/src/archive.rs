@@ -42,9 +42,10 @@ pub(crate) fn open(
         (settings.format, settings.level, settings.dedup) = (warc.format, warc.level, warc.dedup);
         settings.rollover = warc.rollover;
     }
-    let archive = Archive::create_on(disk, dir, settings, clock.clone(), Box::new(OsEntropy))?;
+    let mut archive = Archive::create_on(disk, dir, settings, clock.clone(), Box::new(OsEntropy))?;
     let evidence = EvidenceStore::open(dir)?;
     let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
+    archive.rest_on(evidence.unsynced());
     let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
     Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), whole)))
 }

@@ -210,12 +210,19 @@ impl Keeper {
     /// From the next record on another configuration is in force: its digest, the robots policy in words, the overrides. New
     /// files begin with it.
     pub(crate) async fn reconfigured(&self, facts: (Digest, String, Overrides)) -> Result<(), Error> {
-        self.blocking(|store| store.archive.reconfigure(facts)).await
+        self.blocking(|store| {
+            // The files are closed, and a checkpoint written.
+            store.beside().evidence.sync()?;
+            store.archive.reconfigure(facts)
+        })
+        .await
     }
 
     /// Closes the archive: every file whole, synced and under its final name.
     pub(crate) async fn close(&self) -> Result<Vec<PathBuf>, Error> {
         self.blocking(|store| {
+            // What the last records rest on comes first.
+            store.beside().evidence.sync()?;
             store.archive.close()?;
             Ok(written_files(&store.dir))
         })
@@ -358,8 +365,9 @@ impl Store {
         self.unsafe_since().take();
         // Appended before the sync begins, so safe when it is over.
         let end = self.mark.written_end();
-        self.archive.sync()?;
+        // Evidence before the records and checkpoints that rest on it.
         beside.evidence.sync()?;
+        self.archive.sync()?;
         self.mark.safe(end);
         if let Some(Err(error)) = beside.state.as_ref().map(|state| state.sync()) {
             // It only spares requests: what it loses is asked of the sites again.

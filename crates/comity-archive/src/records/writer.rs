@@ -83,8 +83,8 @@ impl RecordsWriter {
     }
 
     /// What was flushed reaches the device.
-    pub(crate) fn sync(&self) -> Result<(), ArchiveError> {
-        self.file.as_ref().map_or(Ok(()), AppendFile::sync)
+    pub(crate) fn sync(&mut self) -> Result<(), ArchiveError> {
+        self.file.as_mut().map_or(Ok(()), AppendFile::sync)
     }
 
     /// Syncs the file, gives it its final name and packs it.

@@ -89,20 +89,24 @@ fn base_of(name: &str) -> Option<&str> {
 }
 
 /// A closed WARC whose index could not be written, or that an earlier version wrote.
-pub(crate) fn index_what_has_none(folder: &Path) -> Result<(), ArchiveError> {
+fn index_what_has_none(folder: &Path) -> Result<(), ArchiveError> {
     let names = names(folder)?;
     let warcs = names.iter().filter(|name| WARC_ENDS.iter().any(|end| name.ends_with(end)));
     for name in warcs.filter(|name| !index_path(folder, name).exists()) {
-        let path = folder.join(name);
-        let mut index = FileIndex::default();
-        let end = scan(&path, name, |_, _| {}, &mut index)?;
-        let length = path.metadata().map_err(|e| ArchiveError::io(&path, e))?.len();
-        if end < length {
-            tracing::warn!(file = %path.display(), end, "a closed WARC is damaged: its index ends here");
-        }
-        index.store(folder, name)?;
+        index_of(&folder.join(name), name)?.store(folder, name)?;
     }
     Ok(())
+}
+
+/// The index of a closed WARC, read from it. Costs reading the file once.
+pub(crate) fn index_of(warc: &Path, name: &str) -> Result<FileIndex, ArchiveError> {
+    let mut index = FileIndex::default();
+    let end = scan(warc, name, |_, _| {}, &mut index)?;
+    let length = warc.metadata().map_err(|e| ArchiveError::io(warc, e))?.len();
+    if end < length {
+        tracing::warn!(file = %warc.display(), end, "a closed WARC is damaged: its index ends here");
+    }
+    Ok(index)
 }
 
 /// Goes through a WARC up to its first damage; gives where it is valid to. Places of metadata records are told.

@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Lines, Write};
+use std::io::{self, BufRead, BufReader, Cursor, Lines, Write};
 use std::path::PathBuf;
 
 use flate2::Compression;
@@ -11,6 +11,7 @@ use super::Wacz;
 use crate::ArchiveError;
 use crate::digests::sha256;
 use crate::index::index_path;
+use crate::recovery::index_of;
 
 /// Lines of a block: what a reader has to fetch to find one (at most 3,000 by the format; our choice).
 const BLOCK: usize = 1000;
@@ -66,7 +67,7 @@ impl Blocks {
 
 /// The lines of sorted files in one order.
 struct Merged {
-    files: Vec<Lines<BufReader<File>>>,
+    files: Vec<Lines<Box<dyn BufRead>>>,
     /// The next line of each file that has one.
     next: BinaryHeap<Reverse<(String, usize)>>,
 }
@@ -78,8 +79,15 @@ impl Merged {
             let folder = warc.parent().unwrap_or(warc);
             let name = warc.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let path = index_path(folder, &name);
-            let opened = File::open(&path).map(|file| BufReader::new(file).lines());
-            merged.files.push(opened.map_err(|e| ArchiveError::io(&path, e))?);
+            let index: Box<dyn BufRead> = match File::open(&path) {
+                Ok(file) => Box::new(BufReader::new(file)),
+                // Made for this export only: what a crawl directory holds is sealed, and no reader adds to it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Box::new(Cursor::new(index_of(warc, &name)?.into_text()))
+                }
+                Err(error) => return Err(ArchiveError::io(&path, error)),
+            };
+            merged.files.push(index.lines());
             merged.advance(merged.files.len() - 1).map_err(|e| ArchiveError::io(&path, e))?;
         }
         Ok(merged)

@@ -19,7 +19,6 @@ use zip::write::{SimpleFileOptions, ZipWriter};
 use crate::append_file::OPEN_SUFFIX;
 use crate::disk::sync_folder;
 use crate::names::WARC_ENDS;
-use crate::recovery::index_what_has_none;
 use crate::{ArchiveError, WarcFormat};
 
 /// What a WACZ says of itself.
@@ -46,8 +45,11 @@ pub struct WaczReport {
 
 /// Writes the crawl in `dir` as a WACZ to `file`, which must not exist: as a whole, or not at all.
 ///
+/// Changes nothing of the crawl: an index that is missing beside a WARC file is made for the export only, which reads that file
+/// once more.
+///
 /// Costs a copy of the WARC files and a SHA-256 over them. Memory does not grow with the crawl, but for an open file per WARC
-/// while their indexes are merged.
+/// while their indexes are merged, and the indexes that have to be made.
 ///
 /// # Errors
 /// When a file of the crawl is still open (the crawl runs, or was killed and not started since), when its WARC files are not
@@ -88,7 +90,7 @@ fn write_to(tmp: &Path, dir: &Path, warcs: &[PathBuf], settings: &WaczSettings) 
     Ok(report)
 }
 
-/// The WARC files of a crawl, all closed and with their indexes, by name.
+/// The WARC files of a crawl, all closed, by name.
 fn closed_warcs(dir: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     let folder = dir.join("warc");
     let read = || std::fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
@@ -107,7 +109,6 @@ fn closed_warcs(dir: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     if files.is_empty() {
         return Err(ArchiveError::export(&folder, "no WARC file is there"));
     }
-    index_what_has_none(&folder)?;
     files.sort();
     Ok(files)
 }

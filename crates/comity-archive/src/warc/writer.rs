@@ -128,8 +128,8 @@ impl WarcWriter {
     }
 
     /// What was committed reaches the device.
-    pub(crate) fn sync(&self) -> Result<(), ArchiveError> {
-        self.file.as_ref().map_or(Ok(()), AppendFile::sync)
+    pub(crate) fn sync(&mut self) -> Result<(), ArchiveError> {
+        self.file.as_mut().map_or(Ok(()), AppendFile::sync)
     }
 
     /// Syncs the file, writes its index, and gives it its final name. An index that cannot be written is no reason to keep

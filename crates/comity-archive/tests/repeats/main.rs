@@ -118,6 +118,44 @@ fn what_the_site_says_is_unchanged_points_at_what_it_was() {
     assert_eq!(revisits[0].field("WARC-Truncated"), None);
 }
 
+/// An answer of this status with the body of a page.
+fn answer(status: u16, target: &str) -> Capture {
+    let body = body();
+    let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n", body.len());
+    capture(target, head.as_bytes(), &body)
+}
+
+#[test]
+fn only_a_2xx_holds_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut archive = open(dir.path(), dedup(), 1);
+    for status in [204, 301, 302, 403, 404, 410, 500, 503] {
+        let target = format!("https://a.test/{status}");
+        let stored = archive.append(&page(answer(status, &target))).unwrap();
+        assert_eq!(stored.capture.is_some(), status == 204, "{status}");
+    }
+    // The same bytes in an error repeat those of errors only.
+    let first = archive.append(&page(answer(200, "https://a.test/204"))).unwrap().capture.unwrap();
+    assert_eq!(first.url.as_str(), "https://a.test/204");
+    // A 304 whose content lies in no WARC: stored as it came, and nothing to point at.
+    let nowhere = Earlier { record_id: None, ..first };
+    let event = repeating(not_modified("https://a.test/1"), &nowhere);
+    assert_eq!(archive.append(&event).unwrap().capture, None);
+    assert_eq!(archive.append(&page(not_modified("https://a.test/1"))).unwrap().capture, None);
+    archive.close().unwrap();
+    let targets = |kind| {
+        let targets = of_kind(dir.path(), kind).into_iter();
+        targets.map(|record| record.field("WARC-Target-URI").unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let wanted = ["204", "301", "1", "1"].map(|path| format!("https://a.test/{path}"));
+    assert_eq!(targets("response"), wanted);
+    for revisit in of_kind(dir.path(), "revisit") {
+        let is_content = revisit.field("WARC-Target-URI") == Some("https://a.test/204");
+        let wanted = if is_content { "https://a.test/204" } else { "https://a.test/301" };
+        assert_eq!(revisit.field("WARC-Refers-To-Target-URI"), Some(wanted));
+    }
+}
+
 #[test]
 fn nothing_points_at_or_from_what_is_cut_tiny_other_or_evidence() {
     let cut = |target: &str| {
@@ -153,6 +191,21 @@ fn nothing_points_at_or_from_what_is_cut_tiny_other_or_evidence() {
         let dir = tempfile::tempdir().unwrap();
         store(dir.path(), dedup(), &[event]);
         assert_eq!(of_kind(dir.path(), "revisit").len(), 0, "{row}");
+    }
+    // Nor of a body too small to be worth it, an empty one above all, and up to the least that is.
+    for length in [0, 1, 511, 512] {
+        let same = || {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+            capture("https://a.test/1", head.as_bytes(), &vec![b'x'; length])
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let mut archive = open(dir.path(), config(), 1);
+        let first = archive.append(&page(same())).unwrap().capture.unwrap();
+        let again = archive.append(&repeating(same(), &first)).unwrap().capture.unwrap();
+        archive.close().unwrap();
+        let repeats = usize::from(length == 512);
+        assert_eq!(of_kind(dir.path(), "revisit").len(), repeats, "{length}");
+        assert_eq!(again == first, repeats == 1, "{length}: what holds the content");
     }
     // And it is off unless asked for.
     let dir = tempfile::tempdir().unwrap();

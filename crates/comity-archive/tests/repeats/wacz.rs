@@ -149,3 +149,22 @@ fn sha256(bytes: &[u8]) -> String {
     use sha2::Digest as _;
     format!("sha256:{}", data_encoding::HEXLOWER.encode(&sha2::Sha256::digest(bytes)))
 }
+
+#[test]
+fn an_index_that_is_missing_is_made_outside_the_crawl() {
+    let (dir, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    store(dir.path(), ArchiveConfig { rollover: 6000, ..dedup() }, &events()[..40]);
+    let export = |name: &str| {
+        let file = out.path().join(name);
+        write_wacz(dir.path(), &file, &settings()).unwrap();
+        unpack(&file)
+    };
+    let with_all = export("all.wacz");
+    for index in indexes(dir.path()).into_iter().step_by(2) {
+        std::fs::remove_file(index).unwrap();
+    }
+    let before = (indexes(dir.path()), files(dir.path(), "warc"));
+    assert!(before.0.len() < before.1.len());
+    assert_eq!(export("some.wacz"), with_all);
+    assert_eq!((indexes(dir.path()), files(dir.path(), "warc")), before, "nothing came to the crawl");
+}

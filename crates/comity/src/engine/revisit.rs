@@ -236,7 +236,15 @@ impl Seen {
             record_id: stored.record_id.as_deref().map(Into::into),
             url: Some(stored.url.clone()),
         });
-        let capture = if has_body && !news.is_unchanged() { stored } else { stored.or(kept.capture) };
+        let capture = match (has_body, news.is_unchanged()) {
+            (true, false) => stored,
+            // The same body once more: the first to lie in a WARC holds it.
+            (true, true) if kept.capture.as_ref().is_none_or(|kept| kept.record_id.is_none()) => {
+                stored.or(kept.capture)
+            }
+            // A 404, 503, 302 between two visits, and a 304 itself, hold none of it, wherever they are stored.
+            (true, true) | (false, _) => kept.capture,
+        };
         Visited { at: self.at.or(kept.at), interval, validators, payload: news.payload, capture, gone }
     }
 }
@@ -301,27 +309,61 @@ mod tests {
     #[test]
     fn a_validator_goes_with_its_body() {
         let (old, new) = (Digest::from_bytes([1; 32]), Digest::from_bytes([2; 32]));
-        // Status, ETag, finding, payload → ETag, Last-Modified, payload, capture.
+        // Status, ETag, finding, payload → ETag, Last-Modified, payload, and whether the capture is the one stored now.
         let rows = [
-            (200, Some("\"new\""), Finding::Changed, Some(new), Some("\"new\""), None, Some(new), None),
-            (200, None, Finding::Changed, Some(new), None, None, Some(new), None),
-            (200, Some("\"new\""), Finding::Changed, None, None, None, None, None),
-            (200, Some("\"new\""), Finding::Unchanged, Some(old), Some("\"new\""), None, Some(old), Some("old")),
-            (304, None, Finding::Unchanged, Some(old), Some("W/\"old\""), Some("then"), Some(old), Some("old")),
-            (304, Some("\"x\""), Finding::Unchanged, Some(old), Some("\"x\""), Some("then"), Some(old), Some("old")),
-            (404, Some("\"404\""), Finding::Gone, Some(old), Some("W/\"old\""), Some("then"), Some(old), Some("old")),
-            (503, None, Finding::Nothing, Some(old), Some("W/\"old\""), Some("then"), Some(old), Some("old")),
+            (200, Some("\"new\""), Finding::Changed, Some(new), Some("\"new\""), None, Some(new), true),
+            (200, None, Finding::Changed, Some(new), None, None, Some(new), true),
+            (200, Some("\"new\""), Finding::Changed, None, None, None, None, true),
+            (200, Some("\"new\""), Finding::Unchanged, Some(old), Some("\"new\""), None, Some(old), false),
+            (304, None, Finding::Unchanged, Some(old), Some("W/\"old\""), Some("then"), Some(old), false),
+            (304, Some("\"x\""), Finding::Unchanged, Some(old), Some("\"x\""), Some("then"), Some(old), false),
+            (404, Some("\"404\""), Finding::Gone, Some(old), Some("W/\"old\""), Some("then"), Some(old), false),
+            (503, None, Finding::Nothing, Some(old), Some("W/\"old\""), Some("then"), Some(old), false),
+            (302, None, Finding::Nothing, Some(old), Some("W/\"old\""), Some("then"), Some(old), false),
         ];
-        for (status, etag, finding, payload, wanted_etag, wanted_date, wanted_payload, capture) in rows {
-            let news = News { finding, payload };
-            let visited = seen(status, etag).visited(Some(&known(5)), (Duration::from_secs(1), 0), news);
-            let Visited { validators, .. } = &visited;
-            assert_eq!(validators.etag.as_deref(), wanted_etag, "{status} {finding:?}");
-            assert_eq!(validators.last_modified.as_deref(), wanted_date, "{status} {finding:?}");
-            assert_eq!(visited.payload, wanted_payload, "{status} {finding:?}");
-            let id = visited.capture.as_ref().and_then(|capture| capture.record_id.as_deref());
-            assert_eq!(id, capture, "{status} {finding:?}");
-            assert_eq!(visited.at, Some(WallTime::from_unix_millis(9)));
+        for (status, etag, finding, payload, wanted_etag, wanted_date, wanted_payload, is_new) in rows {
+            for stored in [None, Some("now")] {
+                let row = format!("{status} {finding:?}, stored {stored:?}");
+                let news = News { finding, payload };
+                let seen = Seen { stored: stored.map(|id| stored_as(Some(id))), ..seen(status, etag) };
+                let visited = seen.visited(Some(&known(5)), (Duration::from_secs(1), 0), news);
+                let Visited { validators, .. } = &visited;
+                assert_eq!(validators.etag.as_deref(), wanted_etag, "{row}");
+                assert_eq!(validators.last_modified.as_deref(), wanted_date, "{row}");
+                assert_eq!(visited.payload, wanted_payload, "{row}");
+                let id = visited.capture.as_ref().and_then(|capture| capture.record_id.as_deref());
+                assert_eq!(id, if is_new { stored } else { Some("old") }, "{row}");
+                assert_eq!(visited.at, Some(WallTime::from_unix_millis(9)));
+            }
+        }
+    }
+
+    fn stored_as(id: Option<&str>) -> Earlier {
+        Earlier {
+            record_id: id.map(Into::into),
+            url: comity_url::CrawlUrl::parse("http://a.test/now").unwrap(),
+            date: WallTime::from_unix_millis(9),
+            payload_sha256: Digest::from_bytes([1; 32]),
+        }
+    }
+
+    /// The first run kept no WARC, the second does.
+    #[test]
+    fn a_body_that_lies_in_no_warc_is_held_by_the_first_that_does() {
+        let payload = Some(Digest::from_bytes([1; 32]));
+        let mut before = known(5);
+        before.capture = before.capture.map(|capture| CaptureRef { record_id: None, ..capture });
+        for (status, finding, wanted) in [
+            (200, Finding::Unchanged, Some("now")),
+            (304, Finding::Unchanged, None),
+            (404, Finding::Gone, None),
+            (503, Finding::Nothing, None),
+        ] {
+            let seen = Seen { stored: Some(stored_as(Some("now"))), ..seen(status, None) };
+            let visited = seen.visited(Some(&before), (Duration::from_secs(1), 0), News { finding, payload });
+            let capture = visited.capture.unwrap();
+            assert_eq!(capture.record_id.as_deref(), wanted, "{status}");
+            assert_eq!(capture.date.unix_millis(), if wanted.is_some() { 9 } else { 5 }, "{status}");
         }
     }
 
