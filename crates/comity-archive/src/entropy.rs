@@ -33,7 +33,7 @@ fn uuid_v4(random: [u8; 16]) -> String {
     let bits = u128::from_be_bytes(random);
     let bits = bits & !(0xf << 76) | (0x4 << 76);
     let bits = bits & !(0x3 << 62) | (0x2 << 62);
-    let hex = format!("{bits:032x}");
+    let hex = data_encoding::HEXLOWER.encode(&bits.to_be_bytes());
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
     [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }

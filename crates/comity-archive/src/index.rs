@@ -9,6 +9,7 @@ use comity_url::Surt;
 use crate::ArchiveError;
 use crate::disk::replace;
 use crate::warc::grammar::WarcType;
+use crate::warc::text::is_plain;
 
 /// A file whose index has reached this many bytes is closed before the next event: until then it is held in memory.
 const MOST_HELD: usize = 32 << 20;
@@ -141,7 +142,14 @@ fn push_member(json: &mut String, name: &str, value: &str) {
     if !json.ends_with('{') {
         json.push_str(", ");
     }
-    let _ = write!(json, "\"{name}\": \"");
+    json.push('"');
+    json.push_str(name);
+    json.push_str("\": \"");
+    if is_plain(value) && !value.contains(['"', '\\']) {
+        json.push_str(value);
+        json.push('"');
+        return;
+    }
     for c in value.chars() {
         match c {
             '"' => json.push_str("\\\""),

@@ -30,8 +30,18 @@ pub(crate) struct Preparer {
     pub(crate) format: WarcFormat,
     pub(crate) level: u32,
     /// Idle compressors: as many as threads were at work at once.
-    pub(crate) coders: Mutex<Vec<Coder>>,
+    pub(crate) coders: Mutex<Vec<MemberCoder>>,
 }
+
+/// A compressor and the room that its members grow in, which is kept: only their bytes are allocated anew.
+#[derive(Debug)]
+pub(crate) struct MemberCoder {
+    coder: Coder,
+    room: Vec<u8>,
+}
+
+/// Room that an idle compressor keeps.
+const MOST_ROOM: usize = 256 * 1024;
 
 /// An event that only waits for its place in the files.
 #[derive(Debug)]
@@ -119,16 +129,20 @@ impl Preparer {
         Ok(())
     }
 
-    fn member(&self, coder: &mut Coder, record: Outgoing<'_>) -> Result<Vec<u8>, ArchiveError> {
-        let mut out = Vec::new();
-        write_member(coder, record, &mut out, &self.dir, |_| Ok(()))?;
-        Ok(out)
+    fn member(&self, idle: &mut MemberCoder, record: Outgoing<'_>) -> Result<Vec<u8>, ArchiveError> {
+        let MemberCoder { coder, room } = idle;
+        // Empty: after a failure the compressor is not used again, and its room neither.
+        write_member(coder, record, room, &self.dir, |_| Ok(()))?;
+        let member = room.as_slice().to_vec();
+        room.clear();
+        room.shrink_to(MOST_ROOM);
+        Ok(member)
     }
 
-    fn coder(&self) -> Result<Coder, ArchiveError> {
+    fn coder(&self) -> Result<MemberCoder, ArchiveError> {
         let idle = self.coders.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let made = idle.map_or_else(|| Coder::new(self.format, self.level), Ok);
-        made.map_err(|e| ArchiveError::io(&self.dir, e))
+        let made = || Ok(MemberCoder { coder: Coder::new(self.format, self.level)?, room: Vec::new() });
+        idle.map_or_else(made, Ok).map_err(|e| ArchiveError::io(&self.dir, e))
     }
 
     fn new_id(&self, entropy: &mut dyn Entropy) -> Result<String, ArchiveError> {

@@ -1,4 +1,4 @@
-use super::text::target_uri;
+use super::text::{is_plain, target_uri};
 
 /// The record types that comity writes (archive reference §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,11 @@ impl RecordHeader {
     pub(crate) fn push(&mut self, name: &'static str, value: &str) {
         self.text.push_str(name);
         self.text.push_str(": ");
-        self.text.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        if is_plain(value) {
+            self.text.push_str(value);
+        } else {
+            self.text.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        }
         self.text.push_str("\r\n");
     }
 

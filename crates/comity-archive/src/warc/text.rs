@@ -1,11 +1,15 @@
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// A value on one line of `application/warc-fields`: controls are written as escapes, a backslash is doubled.
 ///
 /// Nothing from outside can end a line or start a field (archive reference §10: "escape CR/LF, fold nothing"). Other
 /// characters stay as they are, as UTF-8.
-pub(crate) fn one_line(value: &str) -> String {
-    let mut line = String::with_capacity(value.len());
+pub(crate) fn one_line(value: &str) -> Cow<'_, str> {
+    if is_plain(value) && !value.contains('\\') {
+        return Cow::Borrowed(value);
+    }
+    let mut line = String::with_capacity(value.len() + 16);
     for c in value.chars() {
         match c {
             '\\' => line.push_str("\\\\"),
@@ -18,7 +22,13 @@ pub(crate) fn one_line(value: &str) -> String {
             c => line.push(c),
         }
     }
-    line
+    Cow::Owned(line)
+}
+
+/// True for ASCII without controls: nearly every value, which needs no look at each character.
+pub(crate) fn is_plain(value: &str) -> bool {
+    // Without an early end, so that the compiler takes many bytes at a time: values are short.
+    value.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'))
 }
 
 /// A crawl URL as RFC 3986 writes it: what the grammar forbids after the authority is percent-encoded.
