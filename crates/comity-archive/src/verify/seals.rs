@@ -127,7 +127,9 @@ impl Seals {
         for (name, entry) in present {
             let summed = self.sums.contains_key(name);
             checked.summed_files += u64::from(summed);
-            if self.kept && !summed && !entry.open {
+            if self.kept && !summed && entry.open {
+                faults.unsealed(name, "it is still open, and no checkpoint holds its sum");
+            } else if self.kept && !summed {
                 faults.file(FaultKind::Added, name, "it was closed, and no checkpoint holds its sum");
             }
         }
@@ -167,7 +169,7 @@ fn checkpoints(dir: &Path, faults: &mut Faults) -> io::Result<Vec<Checkpoint>> {
             return Ok(all);
         }
         let Some(text) = text.strip_suffix(b"\n") else {
-            faults.note(format!("{CHECKPOINTS}: its last line was cut off, as by a kill"));
+            faults.unsealed(CHECKPOINTS, "its last line was cut off, as by a kill");
             return Ok(all);
         };
         let prev = all.last().map_or(GENESIS, |last| last.digest);
