@@ -94,6 +94,9 @@ fn strangers(tree: &Tree, faults: &mut Faults) {
     for name in &tree.strangers {
         faults.file(FaultKind::Added, name.as_str(), "it is no file of a crawl");
     }
+    for name in &tree.leavings {
+        faults.unsealed(name.as_str(), "not finished, as after a kill");
+    }
     for name in &tree.beside {
         faults.note(format!("{name}: not of the crawl, not looked at"));
     }
@@ -145,7 +148,8 @@ fn unsealed(seals: &Seals, tree: &Tree, head: Option<ChainHead>, faults: &mut Fa
         faults.unsealed("records", format!("no checkpoint covers the last {} lines yet", lines - last));
     }
     if !seals.head {
-        if tree.is_closed() {
+        // Where a checkpoint had covered a line, its absence is a fault already.
+        if tree.is_closed() && !seals.kept {
             faults.file(FaultKind::Missing, "chain", "the head of the chain is not there");
         } else {
             faults.note("D/chain is not there: the crawl was killed in its first second".to_owned());
