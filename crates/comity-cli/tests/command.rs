@@ -9,6 +9,8 @@ mod control;
 mod explain;
 #[path = "command/resume.rs"]
 mod resume;
+#[path = "command/verify.rs"]
+mod verify;
 
 use std::fs;
 use std::path::Path;

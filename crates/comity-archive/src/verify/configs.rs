@@ -35,7 +35,7 @@ pub(super) fn check(
                 faults.file(FaultKind::Added, shown, "no record and no checkpoint names this configuration");
             }
             Some(Ok(digest)) => drop(kept.insert(digest)),
-            _ if name.ends_with(".new") => faults.note(format!("{shown}: not finished, as after a kill")),
+            _ if name.ends_with(".new") => faults.unsealed(shown, "not finished, as after a kill"),
             _ => faults.file(FaultKind::Added, shown, "it is no configuration"),
         }
     }

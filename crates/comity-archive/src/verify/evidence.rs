@@ -31,7 +31,7 @@ pub(super) fn check(
         if closed {
             faults.file(FaultKind::Added, name, "no line of the index names this copy");
         } else {
-            faults.note(format!("{name}: no line of the index names it, as after a kill"));
+            faults.unsealed(name, "no line of the index names it, as after a kill");
         }
     }
     Ok(copies.into_keys().filter(|digest| sighted.contains(digest)).collect())
@@ -57,7 +57,7 @@ fn copies(dir: &Path, threads: usize, checked: &mut Checked, faults: &mut Faults
             checked.copy_bytes += bytes;
             found.insert(sha256, bytes);
         } else if name.ends_with(".tmp") {
-            faults.note(format!("evidence/{name}: a copy that was not finished, as after a kill"));
+            faults.unsealed(format!("evidence/{name}"), "a copy that was not finished, as after a kill");
         } else {
             let kind = if named(name).is_some() { FaultKind::Evidence } else { FaultKind::Added };
             faults.file(kind, format!("evidence/{name}"), "its bytes are not those of its name");
@@ -106,7 +106,7 @@ fn index(
             break;
         }
         if line.last() != Some(&b'\n') {
-            faults.note(format!("{EVIDENCE_INDEX}: its last line was cut off, as by a kill"));
+            faults.unsealed(EVIDENCE_INDEX, "its last line was cut off, as by a kill");
             break;
         }
         checked.sightings += 1;
@@ -131,7 +131,7 @@ fn index(
     }
     let summed = seals.prefixes.last().map_or(0, |prefix| prefix.bytes);
     if seals.kept && bytes > summed {
-        faults.note(format!("{EVIDENCE_INDEX}: no checkpoint covers its last {} bytes yet", bytes - summed));
+        faults.unsealed(EVIDENCE_INDEX, format!("no checkpoint covers its last {} bytes yet", bytes - summed));
     }
     Ok(sighted)
 }

@@ -45,7 +45,8 @@ use crate::{ArchiveError, ChainHead};
 pub struct VerifyOptions {
     /// Threads, each of which checks one pair of files at a time; `None`: one for each core.
     pub threads: Option<NonZeroUsize>,
-    /// The public key that must have signed every checkpoint, `x` of a JWK; `None` takes any, and none.
+    /// The public key that must have signed every checkpoint, `x` of a JWK; `None` takes any, and none. With one, whatever
+    /// no checkpoint covers is a fault ([`FaultKind::Unsealed`]): anybody could have appended it.
     pub key: Option<String>,
 }
 
@@ -83,6 +84,7 @@ pub fn verify(dir: &Path, options: &VerifyOptions) -> Result<Verification, Archi
     faults.merge(chain);
     configs::check(dir, [seals.config, config], (&named, &seals.configs), &mut faults).map_err(at)?;
     unsealed(&seals, &tree, found.head, &mut faults);
+    found.sealed = faults.settle(options.key.is_some()) && seals.kept;
     found.keys = seals.keys;
     (found.faults, found.totals, found.notes) = (faults.first, faults.totals, faults.notes);
     Ok(found)
@@ -91,6 +93,9 @@ pub fn verify(dir: &Path, options: &VerifyOptions) -> Result<Verification, Archi
 fn strangers(tree: &Tree, faults: &mut Faults) {
     for name in &tree.strangers {
         faults.file(FaultKind::Added, name.as_str(), "it is no file of a crawl");
+    }
+    for name in &tree.leavings {
+        faults.unsealed(name.as_str(), "not finished, as after a kill");
     }
     for name in &tree.beside {
         faults.note(format!("{name}: not of the crawl, not looked at"));
@@ -136,14 +141,15 @@ fn unsealed(seals: &Seals, tree: &Tree, head: Option<ChainHead>, faults: &mut Fa
         return;
     }
     if !seals.kept {
-        faults.note("there are no checkpoints: closed files are held against their lines and digests only".to_owned());
+        faults.unsealed("checkpoints.jsonl", "there are none: files are held against their lines and digests only");
     } else if let Some(last) = seals.places.iter().filter(|p| p.by != "D/chain").map(|p| p.lines).max()
         && last < lines
     {
-        faults.note(format!("no checkpoint covers the last {} lines yet", lines - last));
+        faults.unsealed("records", format!("no checkpoint covers the last {} lines yet", lines - last));
     }
     if !seals.head {
-        if tree.is_closed() {
+        // Where a checkpoint had covered a line, its absence is a fault already.
+        if tree.is_closed() && !seals.kept {
             faults.file(FaultKind::Missing, "chain", "the head of the chain is not there");
         } else {
             faults.note("D/chain is not there: the crawl was killed in its first second".to_owned());

@@ -44,6 +44,8 @@ pub enum FaultKind {
     EvidenceIndex,
     /// `D/crawl.toml` is not the configuration that the crawl ran under.
     Config,
+    /// No checkpoint covers it, where a key was asked for: whoever could write there may have put it there.
+    Unsealed,
 }
 
 impl FaultKind {
@@ -68,6 +70,7 @@ impl FaultKind {
             Self::Evidence => "evidence",
             Self::EvidenceIndex => "evidence_index",
             Self::Config => "config",
+            Self::Unsealed => "unsealed",
         }
     }
 }
@@ -175,6 +178,8 @@ pub struct Verification {
     pub totals: BTreeMap<FaultKind, u64>,
     /// What is no fault and worth knowing: what a kill left, what no checkpoint covers yet.
     pub notes: Vec<String>,
+    /// True when checkpoints cover everything that is there. They speak for who wrote it only where a key was asked for.
+    pub sealed: bool,
 }
 
 impl Verification {
@@ -191,6 +196,9 @@ pub(super) struct Faults {
     pub(super) first: Vec<Fault>,
     pub(super) totals: BTreeMap<FaultKind, u64>,
     pub(super) notes: Vec<String>,
+    /// Files, or ends of them, that no checkpoint covers; the first of them.
+    unsealed: Vec<(String, String)>,
+    unsealed_total: u64,
 }
 
 /// Notes that are kept of one directory.
@@ -217,6 +225,30 @@ impl Faults {
         }
     }
 
+    /// Something that no checkpoint covers, honest or not: what it counts as is settled at the end.
+    pub(super) fn unsealed(&mut self, file: impl Into<String>, problem: impl fmt::Display) {
+        self.unsealed_total += 1;
+        if self.unsealed.len() < MAX_NOTES {
+            self.unsealed.push((file.into(), problem.to_string()));
+        }
+    }
+
+    /// What no checkpoint covers is a fault where a key was asked for: nothing shows that its owner wrote it. Else a note.
+    /// Gives whether everything is covered.
+    pub(super) fn settle(&mut self, is_key_asked: bool) -> bool {
+        for (file, problem) in std::mem::take(&mut self.unsealed) {
+            if is_key_asked {
+                self.file(FaultKind::Unsealed, file, problem);
+            } else {
+                self.note(format!("{file}: {problem}"));
+            }
+        }
+        if is_key_asked && self.unsealed_total > 0 {
+            self.totals.insert(FaultKind::Unsealed, self.unsealed_total);
+        }
+        self.unsealed_total == 0
+    }
+
     /// Takes in what was found in a later part.
     pub(super) fn merge(&mut self, later: Self) {
         for fault in later.first {
@@ -228,5 +260,8 @@ impl Faults {
             *self.totals.entry(kind).or_insert(0) += count;
         }
         later.notes.into_iter().for_each(|note| self.note(note));
+        self.unsealed_total += later.unsealed_total;
+        let room = MAX_NOTES.saturating_sub(self.unsealed.len());
+        self.unsealed.extend(later.unsealed.into_iter().take(room));
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use comity_policy::Digest;
 
 use super::report::{Checked, Fault, FaultKind, Faults};
-use super::tree::{Entry, Tree};
+use super::tree::{Entry, Pair, Tree};
 use crate::chain::{ChainFile, GENESIS};
 use crate::checkpoint::{CHECKPOINTS, Checkpoint, FileSum, MAX_CHECKPOINTS_FILE, Prefix, sum_file};
 
@@ -116,6 +116,11 @@ impl Seals {
         self.places.iter().filter(|place| place.by != "D/chain").map(|place| place.lines).min()
     }
 
+    /// True when a kill may have come before its checkpoint: its lines are there, and have no sum either.
+    fn is_unsummed(&self, pair: &Pair) -> bool {
+        pair.records.as_ref().is_some_and(|records| !self.sums.contains_key(&records.name))
+    }
+
     /// Every file is there that was summed, and none that is closed without a sum.
     pub(super) fn check_files(&self, tree: &Tree, checked: &mut Checked, faults: &mut Faults) -> io::Result<()> {
         let pairs = tree.pairs.values().flat_map(|pair| [&pair.records, &pair.warc]).flatten();
@@ -124,10 +129,19 @@ impl Seals {
         for name in self.sums.keys().filter(|name| !present.contains_key(name.as_str())) {
             faults.file(FaultKind::Missing, name.as_str(), "a checkpoint holds its sum, and it is not there");
         }
+        let rolled = tree.youngest().filter(|(_, pair)| self.is_unsummed(pair));
         for (name, entry) in present {
             let summed = self.sums.contains_key(name);
             checked.summed_files += u64::from(summed);
-            if self.kept && !summed && !entry.open {
+            let is_rolled = rolled.is_some_and(|(base, pair)| pair.has(entry, base));
+            if self.kept && !summed && entry.open {
+                faults.unsealed(name, "it is still open, and no checkpoint holds its sum");
+            } else if self.kept && !summed && is_rolled {
+                faults.unsealed(
+                    name,
+                    "no checkpoint holds its sum, as after a kill between its close and its checkpoint",
+                );
+            } else if self.kept && !summed {
                 faults.file(FaultKind::Added, name, "it was closed, and no checkpoint holds its sum");
             }
         }
@@ -167,7 +181,7 @@ fn checkpoints(dir: &Path, faults: &mut Faults) -> io::Result<Vec<Checkpoint>> {
             return Ok(all);
         }
         let Some(text) = text.strip_suffix(b"\n") else {
-            faults.note(format!("{CHECKPOINTS}: its last line was cut off, as by a kill"));
+            faults.unsealed(CHECKPOINTS, "its last line was cut off, as by a kill");
             return Ok(all);
         };
         let prev = all.last().map_or(GENESIS, |last| last.digest);

@@ -14,6 +14,8 @@ pub(super) struct Tree {
     pub(super) indexes: Vec<Entry>,
     /// Files in `records` and `warc` that are of no family.
     pub(super) strangers: Vec<String>,
+    /// Of these, parts of files that were to replace one that is there.
+    pub(super) leavings: Vec<String>,
     /// What else lies in the directory itself.
     pub(super) beside: Vec<String>,
 }
@@ -23,6 +25,22 @@ pub(super) struct Tree {
 pub(super) struct Pair {
     pub(super) records: Option<Entry>,
     pub(super) warc: Option<Entry>,
+}
+
+impl Pair {
+    /// Whether `entry` is one of the two, or the index beside the WARC. `base`: their common name.
+    pub(super) fn has(&self, entry: &Entry, base: &str) -> bool {
+        let index = entry.name.strip_prefix("warc/").and_then(|name| name.strip_suffix(INDEX_END));
+        [&self.records, &self.warc].into_iter().flatten().any(|one| one.name == entry.name)
+            || (self.warc.is_some() && index == Some(base))
+    }
+}
+
+/// Day and serial of a base name, `{prefix}-{17 digits}-{serial}-{tag}`: a prefix may change between runs.
+fn age(base: &str) -> Option<(&str, &str)> {
+    let mut parts = base.rsplit('-').skip(1);
+    let (serial, day) = (parts.next()?, parts.next()?);
+    Some((day, serial))
 }
 
 /// A file.
@@ -53,7 +71,24 @@ impl Tree {
                 tree.place(dir, folder, &name);
             }
         }
+        let strangers = std::mem::take(&mut tree.strangers);
+        (tree.leavings, tree.strangers) = strangers.into_iter().partition(|name| tree.is_leaving(name));
         Ok(tree)
+    }
+
+    /// The pair that was begun last.
+    pub(super) fn youngest(&self) -> Option<(&str, &Pair)> {
+        self.pairs.iter().max_by_key(|(base, _)| age(base)).map(|(base, pair)| (base.as_str(), pair))
+    }
+
+    /// Whether a kill leaves it: a part of a file of a pair that is there.
+    fn is_leaving(&self, name: &str) -> bool {
+        let Some((folder, name)) = name.strip_suffix(".tmp").and_then(|name| name.split_once('/')) else {
+            return false;
+        };
+        let name = name.strip_suffix(OPEN_SUFFIX).unwrap_or(name);
+        let ends: &[&str] = if folder == "records" { &[RECORDS_END] } else { &[INDEX_END] };
+        ends.iter().any(|end| name.strip_suffix(end).is_some_and(|base| self.pairs.contains_key(base)))
     }
 
     /// True when no file is still open: the crawl was closed, and not killed.

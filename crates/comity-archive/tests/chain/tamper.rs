@@ -54,12 +54,16 @@ fn judged(event: Event, copy: Digest) -> Event {
 
 /// A crawl of three runs, several files each, signed in the last two, with refusals, robots.txt and absent ones.
 fn crawl(dir: &Path) {
+    crawl_signed_from(dir, 1);
+}
+
+fn crawl_signed_from(dir: &Path, first_signed: u8) {
     fs::write(dir.join("crawl.toml"), "[agent]\n").unwrap();
     fs::create_dir(dir.join("configs")).unwrap();
     fs::write(dir.join(format!("configs/{}.toml", sum(b"[agent]\n"))), "[agent]\n").unwrap();
     let facts = CrawlFacts { config_digest: Some(sum(b"[agent]\n")), ..crawl_facts() };
     for run in 0..3_u8 {
-        let signer = (run > 0).then(|| TestSigner::boxed(7));
+        let signer = (run >= first_signed).then(|| TestSigner::boxed(7));
         let format = if run == 2 { WarcFormat::Zstd } else { WarcFormat::Gzip };
         let (rollover, dedup, crawl) = (2_400, run == 1, facts.clone());
         let config = ArchiveConfig { rollover, dedup, format, signer, crawl, ..config() };
@@ -96,6 +100,80 @@ fn not_judged(target: &str) -> comity_archive::NotFetched {
 
 fn verified(dir: &Path) -> Verification {
     verify(dir, &VerifyOptions::default()).unwrap()
+}
+
+fn verified_under_key(dir: &Path) -> Verification {
+    verify(dir, &VerifyOptions { key: Some(TestSigner::boxed(7).public()), threads: None }).unwrap()
+}
+
+/// A line that goes on with the chain as anybody can write it: another refusal.
+fn forged_line(dir: &Path) -> String {
+    let all = lines(dir);
+    let last = all.last().unwrap().head();
+    let text = all.iter().map(comity_archive::Line::to_text).find(|text| text.contains(r#""warc":null"#)).unwrap();
+    let body = text.split_once(",\"body\":").unwrap().1.strip_suffix('}').unwrap();
+    let commitment = sum(&[&[0; 16], body.as_bytes()].concat());
+    let seq = last.seq + 1;
+    let link = sum(&[&seq.to_be_bytes()[..], last.link.as_bytes(), commitment.as_bytes()].concat());
+    let (prev, salt) = (last.link, "0".repeat(32));
+    format!(
+        "{{\"v\":1,\"seq\":{seq},\"prev\":\"{prev}\",\"salt\":\"{salt}\",\"commitment\":\"{commitment}\",\
+         \"link\":\"{link}\",\"body\":{body}}}\n"
+    )
+}
+
+fn append(path: &Path, bytes: &[u8]) {
+    let mut all = fs::read(path).unwrap();
+    all.extend_from_slice(bytes);
+    fs::write(path, all).unwrap();
+}
+
+/// What anybody can append to a closed crawl so that it looks as after a kill.
+const APPENDS: [&str; 8] = [
+    "a further line",
+    "a sighting",
+    "a copy and its sighting",
+    "half a sighting",
+    "half a checkpoint",
+    "an open WARC",
+    "half a copy",
+    "half a configuration",
+];
+
+fn append_to_closed(dir: &Path, what: &str) {
+    let copy = |bytes: &[u8]| {
+        let hex = sum(bytes).to_string();
+        fs::create_dir_all(dir.join("evidence").join(&hex[..2])).unwrap();
+        dir.join("evidence").join(&hex[..2]).join(hex)
+    };
+    let sighting = |bytes: &[u8]| {
+        let (hex, length) = (sum(bytes), bytes.len());
+        format!(
+            "{{\"kind\":\"robots.txt\",\"url\":\"https://a.test/robots.txt\",\
+             \"fetched\":\"2026-11-30T00:00:00.000Z\",\"status\":200,\"digest\":\"{hex}\",\"bytes\":{length}}}\n"
+        )
+    };
+    let index = dir.join("evidence/index.jsonl");
+    let forged = b"User-agent: *\nAllow: /\n";
+    match what {
+        "a further line" => {
+            let frame = zstd::encode_all(forged_line(dir).as_bytes(), 3).unwrap();
+            fs::write(dir.join("records/test-20991130000000000-00000-aaaaaa.jsonl.zst.open"), frame).unwrap();
+        }
+        "a sighting" => append(&index, sighting(ROBOTS).as_bytes()),
+        "a copy and its sighting" => {
+            fs::write(copy(forged), forged).unwrap();
+            append(&index, sighting(forged).as_bytes());
+        }
+        "half a sighting" => append(&index, b"{\"kind\":"),
+        "half a checkpoint" => append(&dir.join("checkpoints.jsonl"), b"{\"v\":"),
+        "an open WARC" => {
+            let name = "test-20991130000000000-00000-aaaaaa.warc.gz.open";
+            fs::copy(files(dir, "warc").remove(0), dir.join("warc").join(name)).unwrap();
+        }
+        "half a copy" => fs::write(copy(forged).with_extension("tmp"), b"User").unwrap(),
+        _ => fs::write(dir.join(format!("configs/{}.toml.new", sum(forged))), b"[ag").unwrap(),
+    }
 }
 
 /// These crawls have no configuration of theirs.
@@ -214,11 +292,31 @@ fn a_closed_crawl_holds_and_everything_in_it_is_counted() {
     assert_eq!(checked.warc_bytes + checked.records_bytes, on_disk);
 }
 
+/// It is nobody's: a note to whoever asks for no key, and a fault to whoever does.
+#[test]
+fn what_is_appended_to_a_closed_crawl_is_sealed_by_nothing() {
+    let whole = tempfile::tempdir().unwrap();
+    crawl_signed_from(whole.path(), 0);
+    let found = verified_under_key(whole.path());
+    assert!(found.holds() && found.sealed, "{:#?}", found.faults);
+    for what in APPENDS {
+        let dir = tempfile::tempdir().unwrap();
+        copy_tree(whole.path(), dir.path());
+        append_to_closed(dir.path(), what);
+        let found = verified(dir.path());
+        assert!(found.holds(), "{what}: {:#?}", found.faults);
+        assert!(!found.sealed && !found.notes.is_empty(), "{what}: {found:#?}");
+        let found = verified_under_key(dir.path());
+        let kinds: Vec<FaultKind> = found.faults.iter().map(|fault| fault.kind).collect();
+        assert_eq!(kinds, [FaultKind::Unsealed], "{what}: {:#?}", found.faults);
+    }
+}
+
 /// 1,000 in the long form.
 #[test]
 fn whatever_is_changed_is_found() {
     let whole = tempfile::tempdir().unwrap();
-    crawl(whole.path());
+    crawl_signed_from(whole.path(), 0);
     let mut seed = [0; 8];
     OsEntropy.fill(&mut seed).unwrap();
     let seed = u64::from_le_bytes(seed);
@@ -228,9 +326,15 @@ fn whatever_is_changed_is_found() {
     for round in 0..rounds {
         let dir = tempfile::tempdir().unwrap();
         copy_tree(whole.path(), dir.path());
+        let append = APPENDS.get(round % (2 * APPENDS.len()));
+        append.iter().for_each(|what| append_to_closed(dir.path(), what));
         let what = tamper(dir.path(), &dice);
         let found = verified(dir.path());
-        assert!(!found.holds(), "seed {seed}, round {round}: {what}");
+        // What was appended may be changed again: no checkpoint covers it, so such a crawl is not called sealed.
+        let is_found = !found.holds() || (append.is_some() && !found.sealed);
+        assert!(is_found, "seed {seed}, round {round}: {what}, {append:?}");
+        let found = verified_under_key(dir.path());
+        assert!(!found.holds(), "seed {seed}, round {round}: {what}, {append:?}");
         kinds.extend(found.faults.iter().map(|fault| fault.kind));
     }
     assert!(kinds.len() >= 8, "faults of many kinds are met: {kinds:?}");
@@ -325,4 +429,57 @@ fn what_a_kill_leaves_is_told_and_is_no_fault() {
     bytes[last] ^= 0x80;
     fs::write(&warc, bytes).unwrap();
     assert!(verified(dir.path()).totals.contains_key(&FaultKind::FileSum));
+}
+
+/// A roll closes, packs and indexes before it writes its checkpoint. A kill in between leaves closed files without a sum and
+/// parts of new ones; the same files in the place of older ones are nobody's.
+#[test]
+fn what_a_kill_leaves_of_a_roll_is_told_and_is_no_fault() {
+    let signer = || Some(TestSigner::boxed(7));
+    let whole = tempfile::tempdir().unwrap();
+    fs::write(whole.path().join("crawl.toml"), "x").unwrap();
+    let mut archive = open(whole.path(), ArchiveConfig { signer: signer(), ..config() }, 1);
+    let mut evidence = EvidenceStore::open(whole.path()).unwrap();
+    let at = WallTime::from_unix_millis(START);
+    let copy = evidence.put(EvidenceKind::RobotsTxt, &url("https://a.test/robots.txt"), at, 200, Some(ROBOTS)).unwrap();
+    archive.append(&judged(page(capture("https://a.test/1", HEAD, b"body")), copy.unwrap())).unwrap();
+    evidence.sync().unwrap();
+    let before = fs::read(whole.path().join("checkpoints.jsonl")).unwrap();
+    let chain = fs::read(whole.path().join("chain")).ok();
+    archive.close().unwrap();
+    // The disk as it was between the close of the files and the checkpoint.
+    fs::write(whole.path().join("checkpoints.jsonl"), before).unwrap();
+    match chain {
+        Some(chain) => fs::write(whole.path().join("chain"), chain).unwrap(),
+        None => fs::remove_file(whole.path().join("chain")).unwrap(),
+    }
+    let name = |folder: &str| files(whole.path(), folder).remove(0).to_string_lossy().into_owned();
+    let (records, warc) = (name("records"), name("warc"));
+    assert!(records.ends_with(".jsonl.zst"), "{records}");
+    let index = warc.trim_end_matches(".warc.gz").to_owned() + ".cdxj";
+    for leaving in [format!("{records}.tmp"), format!("{index}.tmp")] {
+        fs::write(leaving, b"par").unwrap();
+    }
+    let found = verified(whole.path());
+    let unexpected: Vec<&Fault> = found.faults.iter().filter(|fault| !of_config(fault)).collect();
+    assert!(unexpected.is_empty() && !found.sealed, "{unexpected:#?}");
+    for part in ["after a kill between its close and its checkpoint", ".jsonl.zst.tmp: not finished", ".cdxj.tmp: not"]
+    {
+        assert!(found.notes.iter().any(|note| note.contains(part)), "{part}: {:?}", found.notes);
+    }
+    assert!(verified_under_key(whole.path()).totals.get(&FaultKind::Unsealed) >= Some(&5));
+    // Of a pair that is not there, or beside an index alone, it is no leaving.
+    for (stranger, from) in [("warc/x.cdxj.tmp", &index), ("warc/y-20991130000000000-00000-aa.cdxj", &index)] {
+        let path = whole.path().join(stranger);
+        fs::copy(from, &path).unwrap();
+        assert!(verified(whole.path()).totals.contains_key(&FaultKind::Added), "{stranger}");
+        fs::remove_file(path).unwrap();
+    }
+    // An older pair without a sum was not left by this kill.
+    for path in [format!("{records}.tmp"), format!("{index}.tmp")] {
+        fs::remove_file(path).unwrap();
+    }
+    let later = records.rsplit('/').next().unwrap().replace("-2026", "-2099");
+    fs::write(whole.path().join("records").join(later), b"").unwrap();
+    assert!(verified(whole.path()).totals.contains_key(&FaultKind::Added));
 }

@@ -50,6 +50,7 @@ fn object(found: &Verification, took: Duration) -> Value {
         found.totals.iter().map(|(kind, count)| (kind.as_str().to_owned(), json!(count))).collect();
     json!({
         "holds": found.holds(),
+        "sealed": found.sealed,
         "checked": found.checked,
         "head": found.head.map(|head| json!({"seq": head.seq, "link": head.link.to_string()})),
         "keys": found.keys,
@@ -99,10 +100,12 @@ fn text(found: &Verification, took: Duration) -> String {
         let more = if more > 0 { format!(" (and {more} more of the kind)") } else { String::new() };
         say("FAULT", format!("{fault}{more}"));
     }
-    let verdict = if found.holds() {
-        "everything holds"
-    } else {
-        "it does not hold: each line above is the first fault of its kind"
+    let verdict = match (found.holds(), found.sealed) {
+        (true, true) => "everything holds",
+        (true, false) => {
+            "what is there fits together, and no checkpoint covers all of it: the notes say what anybody could have appended"
+        }
+        (false, _) => "it does not hold: each line above is the first fault of its kind",
     };
     lines.push(verdict.to_owned());
     lines.join("\n")

@@ -12,7 +12,7 @@ use super::{audit, comity, stderr};
 const FORMATS: [&str; 2] = ["v1", "v2"];
 const REFUSED: &str = "http://a.test:8099/private/diary";
 
-fn fixture(format: &str) -> PathBuf {
+pub(crate) fn fixture(format: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "fixtures", "crawls", format].iter().collect()
 }
 
