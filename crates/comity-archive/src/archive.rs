@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use comity_policy::{Clock, Digest, Overrides, WallTime};
+use comity_policy::{Clock, WallTime};
 
 use crate::chain::{ChainFile, ChainHead, Line, SALT_BYTES};
 use crate::checkpoint::{CheckpointLog, Now};
@@ -18,7 +18,7 @@ use crate::resume::last_head;
 use crate::robots_responses::RobotsResponses;
 use crate::stored::{Stored, StoredWarc};
 use crate::warc::writer::WarcWriter;
-use crate::{ArchiveConfig, ArchiveError, Entropy, Event, Record, UnsyncedEvidence};
+use crate::{ArchiveConfig, ArchiveError, ConfigFacts, Entropy, Event, Record, UnsyncedEvidence};
 
 /// The storage of one crawl: WARC files, record lines and their chain under one directory.
 ///
@@ -250,21 +250,22 @@ impl Archive {
         Ok(std::mem::take(&mut self.done))
     }
 
-    /// From the next outcome on another configuration is in force: its digest, the robots policy in words, the overrides. The
-    /// open files are closed, since what a file begins with holds for all of it.
+    /// From the next outcome on another configuration is in force; gives the one that was. The open files are closed, since what
+    /// a file begins with holds for all of it. The last checkpoint names the new one when this returns.
     ///
     /// # Errors
-    /// As [`Archive::sync`]: then the old one holds.
-    pub fn reconfigure(
-        &mut self,
-        (digest, robots, overrides): (Digest, String, Overrides),
-    ) -> Result<(), ArchiveError> {
+    /// As [`Archive::sync`]: then the old one holds, and the next checkpoint names it.
+    pub fn reconfigure(&mut self, facts: ConfigFacts) -> Result<ConfigFacts, ArchiveError> {
         self.roll()?;
-        let crawl = &mut self.config.crawl;
-        (crawl.config_digest, crawl.robots, crawl.overrides) = (Some(digest), robots, overrides);
+        let before = self.config.crawl.replace(facts);
         // Names it before it stands in the directory: `verify` takes either.
-        self.checkpoint()?;
-        self.store_head()
+        match self.checkpoint().and_then(|()| self.store_head()) {
+            Ok(()) => Ok(before),
+            Err(error) => {
+                self.config.crawl.replace(before);
+                Err(error)
+            }
+        }
     }
 
     /// Where the open WARC ends validly, with its final name; `None` before the first record of a file.

@@ -75,6 +75,17 @@ pub struct CrawlFacts {
     pub config_digest: Option<Digest>,
 }
 
+/// The part of [`CrawlFacts`] that another configuration may change while a crawl runs.
+#[derive(Clone, Debug)]
+pub struct ConfigFacts {
+    /// As [`CrawlFacts::config_digest`].
+    pub config_digest: Option<Digest>,
+    /// As [`CrawlFacts::robots`].
+    pub robots: String,
+    /// As [`CrawlFacts::overrides`].
+    pub overrides: Overrides,
+}
+
 impl ArchiveConfig {
     /// The defaults of design §7.
     #[must_use]
@@ -120,6 +131,16 @@ impl CrawlFacts {
             robots: "obey; RFC 9309".to_owned(),
             overrides: Overrides::default(),
             config_digest: None,
+        }
+    }
+
+    /// Takes these in; gives what was there.
+    pub(crate) fn replace(&mut self, facts: ConfigFacts) -> ConfigFacts {
+        let ConfigFacts { config_digest, robots, overrides } = facts;
+        ConfigFacts {
+            config_digest: std::mem::replace(&mut self.config_digest, config_digest),
+            robots: std::mem::replace(&mut self.robots, robots),
+            overrides: std::mem::replace(&mut self.overrides, overrides),
         }
     }
 }

@@ -101,7 +101,7 @@ mod warc;
 pub use archive::Archive;
 pub use chain::{ChainFault, ChainFile, ChainHead, ChainReport, ChainVerifier, Content, Line, LineError, verify_chain};
 pub use checkpoint::{Checkpoint, CheckpointError, CheckpointSigner, FileSum, Prefix, Signed};
-pub use config::{ArchiveConfig, CrawlFacts, WarcFormat};
+pub use config::{ArchiveConfig, ConfigFacts, CrawlFacts, WarcFormat};
 pub use disk::{Backing, Disk, RealDisk};
 pub use entropy::{Entropy, OsEntropy};
 pub use error::ArchiveError;

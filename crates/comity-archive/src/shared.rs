@@ -2,11 +2,9 @@ use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use comity_policy::{Digest, Overrides};
-
 use crate::prepare::Prepared;
 use crate::prepare::Preparer;
-use crate::{Archive, ArchiveError, Entropy, Event, Stored};
+use crate::{Archive, ArchiveError, ConfigFacts, Entropy, Event, Stored};
 
 /// An archive that any number of threads append to at once.
 ///
@@ -86,9 +84,12 @@ impl SharedArchive {
     /// From the next outcome on another configuration is in force, as [`Archive::reconfigure`].
     ///
     /// # Errors
-    /// As there.
-    pub fn reconfigure(&self, facts: (Digest, String, Overrides)) -> Result<(), ArchiveError> {
-        self.turn()?.as_mut().map_or(Ok(()), |archive| archive.reconfigure(facts))
+    /// As there, and when the archive was closed: nothing would be stored under it.
+    pub fn reconfigure(&self, facts: ConfigFacts) -> Result<ConfigFacts, ArchiveError> {
+        match self.turn()?.as_mut() {
+            Some(archive) => archive.reconfigure(facts),
+            None => Err(ArchiveError::io(&self.preparer.dir, io::Error::other("the archive is closed"))),
+        }
     }
 
     /// Closes the archive, as [`Archive::close`]; what comes later is not stored.

@@ -63,26 +63,43 @@ pub(crate) fn no_resume(dir: &Path, why: &str) -> Error {
 /// When it cannot be written.
 pub(crate) fn write_mark(dir: &Path, text: &str) -> Result<(), Error> {
     let path = dir.join(MARK);
-    let written = put(&dir.join(NEW_MARK), &path, text).and_then(|()| keep(dir, text));
-    written.map_err(|e| Error::directory(format!("{} cannot be written: {e}", path.display())))
+    let written = put(&dir.join(NEW_MARK), &path, text);
+    written.map_err(|e| Error::directory(format!("{} cannot be written: {e}", path.display())))?;
+    keep(dir, text)
 }
 
 /// Keeps a configuration under its digest.
-fn keep(dir: &Path, text: &str) -> std::io::Result<()> {
-    let kept = dir.join(CONFIGS).join(format!("{}.toml", archive::digest(text)));
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn keep(dir: &Path, text: &str) -> Result<(), Error> {
+    let folder = dir.join(CONFIGS);
+    let kept = folder.join(format!("{}.toml", archive::digest(text)));
     if kept.exists() {
         return Ok(());
     }
-    fs::create_dir_all(dir.join(CONFIGS))?;
-    put(&kept.with_extension("toml.new"), &kept, text)
+    let written = fs::create_dir_all(&folder).and_then(|()| put(&kept.with_extension("toml.new"), &kept, text));
+    written.map_err(|e| Error::directory(format!("{} cannot be written: {e}", kept.display())))
 }
 
-/// Writes a file under another name first.
-fn put(new: &Path, path: &Path, text: &str) -> std::io::Result<()> {
+/// Writes a file under another name first. The folder is synced too: without, a power cut may bring the old file back.
+pub(crate) fn put(new: &Path, path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = File::create(new)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(new, path)
+    fs::rename(new, path)?;
+    sync_folder(path)
+}
+
+/// Only Unix opens folders.
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// The targets of the seeds' redirects, one a line: they belong to the scope, and the crawl that goes on must know them.

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_archive::{
-    ArchiveError, Basis, Context, Earlier, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched, SharedArchive,
-    Target,
+    ArchiveError, Basis, ConfigFacts, Context, Earlier, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched,
+    SharedArchive, Target,
 };
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RecordMark, RefusedLease, Visited};
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
-use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Overrides, Reason};
+use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
@@ -209,11 +209,11 @@ impl Keeper {
 
     /// From the next record on another configuration is in force: its digest, the robots policy in words, the overrides. New
     /// files begin with it.
-    pub(crate) async fn reconfigured(&self, facts: (Digest, String, Overrides)) -> Result<(), Error> {
+    pub(crate) async fn reconfigured(&self, facts: ConfigFacts) -> Result<Option<ConfigFacts>, Error> {
         self.blocking(|store| {
             // The files are closed, and a checkpoint written.
             store.beside().evidence.sync()?;
-            store.archive.reconfigure(facts)
+            store.archive.reconfigure(facts).map(Some)
         })
         .await
     }

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use comity_archive::{ArchiveConfig, SharedArchive};
+use comity_archive::{ArchiveConfig, ConfigFacts, SharedArchive};
+use comity_policy::Overrides;
 
 use crate::common::*;
 use crate::{check_chain, check_tied};
@@ -34,6 +35,8 @@ fn many_threads_store_everything_once_in_one_chain() {
     shared.close().unwrap();
     let after = shared.prepare(page(capture("https://a.test/late", b"HTTP/1.1 200 OK\r\n\r\n", b"late"))).unwrap();
     assert!(shared.append(after).unwrap().is_none(), "what comes after the close is not stored");
+    let facts = ConfigFacts { config_digest: None, robots: "obey".into(), overrides: Overrides::default() };
+    assert!(shared.reconfigure(facts).is_err(), "nor does another configuration come into force");
 
     let lines = lines(dir.path());
     assert_eq!(check_chain(&lines), events as u64);

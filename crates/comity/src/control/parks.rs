@@ -1,8 +1,7 @@
 //! Parks of the operator's: obeyed by the gate, kept in the crawl directory.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use serde_json::json;
 
 use super::look::origin;
 use super::{Answer, Control, ControlError};
-use crate::Error;
+use crate::{Error, directory};
 
 /// `D/state/parks.jsonl`: a JSON line for each park. It outlives the process, and a kill: an origin that was parked stays so
 /// until it is released or its time is over.
@@ -93,12 +92,7 @@ impl ParkFile {
             text.push('\n');
         }
         let new = path.with_extension("jsonl.new");
-        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
-            let mut file = File::create(&new)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, path)
-        });
+        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| directory::put(&new, path, &text));
         written.map_err(|e| ControlError::storage(format!("{} cannot be written: {e}", path.display())))
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use comity_archive::ConfigFacts;
 use comity_gate::{GateChange, OptOutFiles};
 use comity_url::CrawlUrl;
 use serde_json::json;
@@ -106,16 +107,29 @@ pub(super) fn slim(mut config: CrawlConfig) -> CrawlConfig {
     config
 }
 
-/// Writes down what comes into force, before it does: the directory's configuration, and the digest of the records that follow.
+/// Writes down what comes into force, before it does. A kill between any two steps leaves a directory that tells one story: the
+/// new text is kept under its digest, then the last checkpoint names it, then it takes the place of `crawl.toml`.
 async fn record(shared: &Arc<Shared>, next: &CrawlConfig) -> Result<String, ControlError> {
     let text = archive::resolved_text(next)?;
-    let facts = (archive::digest(&text), archive::robots_policy(next), next.overrides.clone());
-    let digest = facts.0.to_string();
-    if let Some(dir) = &shared.control.dir {
-        directory::write_mark(dir, &text)?;
+    let digest = archive::digest(&text);
+    let facts = ConfigFacts {
+        config_digest: Some(digest),
+        robots: archive::robots_policy(next),
+        overrides: next.overrides.clone(),
+    };
+    let dir = shared.control.dir.as_deref();
+    if let Some(dir) = dir {
+        directory::keep(dir, &text)?;
     }
-    shared.keeper.reconfigured(facts).await?;
-    Ok(digest)
+    let before = shared.keeper.reconfigured(facts).await?;
+    if let (Some(dir), Some(before)) = (dir, before)
+        && let Err(error) = directory::write_mark(dir, &text)
+    {
+        // Nothing changed: what follows is recorded under the configuration that stays in force.
+        shared.keeper.reconfigured(before).await?;
+        return Err(error.into());
+    }
+    Ok(digest.to_string())
 }
 
 /// Puts it in force, what leaves out first; gives the settings that visits under way began with.

@@ -89,6 +89,29 @@ async fn excluded_urls_leave_the_queue_with_a_record_and_without_a_request() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_configuration_that_cannot_be_written_down_changes_nothing() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let (net, observer) = web([both("a.test", 10)]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/"], &d));
+    fetched(&mut crawl.progress, 5).await;
+    let before = std::fs::read_to_string(d.join("crawl.toml")).unwrap();
+    // In the way of the new file's first name.
+    std::fs::create_dir(d.join("crawl.toml.new")).unwrap();
+    let file = changed(&d, |file| file.crawl.exclude = texts(&["http://a.test/*"]));
+    let error = crawl.control.reload(file, Reload::Apply).await.unwrap_err();
+    assert!(error.what.contains("crawl.toml cannot be written"), "{error}");
+    assert_eq!(crawl.end().await.pages(), 21);
+    assert_eq!(std::fs::read_to_string(d.join("crawl.toml")).unwrap(), before);
+    let digests: std::collections::BTreeSet<_> = comity_archive::read_records(&d)
+        .unwrap()
+        .map(|line| line.unwrap().record().unwrap().unwrap().agent.config_digest)
+        .collect();
+    assert_eq!(digests.len(), 1, "records name the one that stayed in force: {digests:?}");
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_excluded_origin_costs_no_robots_txt_and_the_next_run_knows() {
     let dir = TempDir::new().unwrap();
     let d = dir.path().join("d");
