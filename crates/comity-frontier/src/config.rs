@@ -19,6 +19,15 @@ pub struct SchedulerConfig {
     pub refusals_per_call: usize,
     /// URLs taken per origin, refused ones not counted; above it `url.budget.pages`. Default 100,000 (design §7).
     pub pages_per_origin: u64,
+    /// Body bytes received of an origin above which no URL of it is taken any more: `url.budget.bytes`. What is queued is leased;
+    /// the lease tells what was received. Default none.
+    pub bytes_per_origin: u64,
+    /// URLs taken per registrable domain, refused ones not counted; above it `url.budget.domain`. An address or a single label
+    /// is a domain of its own, whatever its ports. Default none.
+    pub pages_per_domain: u64,
+    /// URLs queued per registrable domain; above it `url.budget.pending`. Those that come back to be visited anew are queued
+    /// in any case. Default 1 million (our choice: a tenth of the whole queue, so that ten domains are needed to fill it).
+    pub queued_per_domain: u64,
     /// URLs queued in all, with those that are to be visited anew; above it `url.budget.queue`. Default 10 million (our choice: 3 GB in the memory store).
     pub queued: u64,
     /// Origins known in all; a URL of one more is `url.budget.queue`. Default 1 million (about 300 MB).
@@ -53,6 +62,9 @@ impl Default for SchedulerConfig {
             leases: 65_536,
             refusals_per_call: 256,
             pages_per_origin: 100_000,
+            bytes_per_origin: u64::MAX,
+            pages_per_domain: u64::MAX,
+            queued_per_domain: 1_000_000,
             queued: 10_000_000,
             origins: 1_000_000,
             resident_origins: 16_384,

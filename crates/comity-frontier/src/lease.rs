@@ -36,6 +36,8 @@ pub struct Lease {
     pub deadline: Instant,
     /// What was last told about the origin's pace: the pacer adopts it.
     pub pace: OriginPace,
+    /// Body bytes received of the origin before, over all runs.
+    pub received: u64,
     /// The judge's answer: half of a permit.
     pub allowance: Allowance,
 }

@@ -104,7 +104,7 @@ pub use revisit::{
 };
 pub use scheduler::{Candidate, Expired, Fill, LeasedUrl, Scheduler, Step, StoredUrl};
 pub use seen::SeenBits;
-pub use settlement::{Settled, Settlement, TurnNews};
+pub use settlement::{Settled, Settlement, Spent, TurnNews};
 pub use stats::{Stats, Waiting, Why};
 pub use store::{Keyspace, Row, Store, StoreError, WriteBatch};
 pub use summary::{Ending, Lane, Summary};

@@ -48,6 +48,6 @@ pub enum Offered {
     New,
     /// It was offered before, in whatever state it is now.
     Seen,
-    /// It is not taken: `url.budget.pages` or `url.budget.queue`. Not marked seen: it may be offered again.
+    /// It is not taken: `url.budget.pages`, `url.budget.bytes`, `url.budget.domain`, `url.budget.pending` or `url.budget.queue`. Not marked seen: it may be offered again.
     Refused(Reason),
 }

@@ -18,6 +18,8 @@ pub enum Settlement {
         pace: OriginPace,
         /// The origin's next turn.
         turn: Turn,
+        /// What it cost.
+        spent: Spent,
     },
     /// As [`Settlement::Done`], `Refused` or `Failed` by its ending, and it comes again: from the queue to the schedule, in the
     /// same commit.
@@ -32,6 +34,8 @@ pub enum Settlement {
         told: Option<(OriginPace, Turn)>,
         /// The next visit.
         revisit: Box<Revisit>,
+        /// What it cost.
+        spent: Spent,
     },
     /// It failed and shall be tried again: the attempt counts, the place in the queue stays.
     Retry {
@@ -43,6 +47,8 @@ pub enum Settlement {
         turn: Turn,
         /// This URL is not due before; other URLs of the origin are.
         not_before: Instant,
+        /// What it cost.
+        spent: Spent,
     },
     /// It must not be fetched: recorded, and out of the queue. No turn was used.
     Refused {
@@ -70,10 +76,35 @@ pub enum Settlement {
         pace: OriginPace,
         /// The origin's next turn.
         turn: Turn,
+        /// What it cost.
+        spent: Spent,
     },
 }
 
+/// What a lease cost, for budgets that outlive the process: counted in the commit that settles it.
+///
+/// A settlement that is stale counts nothing, and neither does a lease that a kill ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Pages fetched, in the sense of whoever settles: 0 or 1.
+    pub pages: u64,
+    /// Body bytes received.
+    pub bytes: u64,
+}
+
 impl Settlement {
+    /// What it cost.
+    #[must_use]
+    pub const fn spent(&self) -> Spent {
+        match self {
+            Self::Done { spent, .. }
+            | Self::Again { spent, .. }
+            | Self::Retry { spent, .. }
+            | Self::Failed { spent, .. } => *spent,
+            Self::Refused { .. } | Self::Snooze { .. } => Spent { pages: 0, bytes: 0 },
+        }
+    }
+
     /// The lease it ends.
     #[must_use]
     pub const fn lease(&self) -> LeaseId {

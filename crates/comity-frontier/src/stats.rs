@@ -3,6 +3,8 @@ use std::fmt;
 use comity_policy::{Instant, Reason};
 use comity_url::Origin;
 
+use crate::Spent;
+
 /// What a frontier holds.
 ///
 /// `seen = queued + leased + done + refused + failed + damaged`, always.
@@ -28,6 +30,8 @@ pub struct Stats {
     pub returned: u64,
     /// When the first of those that come again is due; `None` when none is, or none shall ([`SchedulerConfig::epoch`](crate::SchedulerConfig::epoch)).
     pub next_visit: Option<Instant>,
+    /// Pages and body bytes of all settlements, over all runs.
+    pub spent: Spent,
     /// Origins known, empty ones too.
     pub origins: u64,
     /// Origins with waiting URLs that only an event can make due: parked or held until told.

@@ -65,6 +65,8 @@ pub enum Keyspace {
     Seen,
     /// Origin → its counts, and what a sleeping origin takes along.
     Origin,
+    /// Registrable domain → the sums over its origins; the host where there is none.
+    Domain,
     /// `run ‖ instant ‖ ticket` → an origin with queued URLs: in which order those that are not in memory come due.
     Due,
     /// URLs that are visited anew: `t ‖ time ‖ origin ‖ 0 ‖ fingerprint` → the URL, and `k ‖ fingerprint` → that key.
@@ -78,7 +80,8 @@ pub enum Keyspace {
 
 impl Keyspace {
     /// Every keyspace.
-    pub const ALL: [Self; 7] = [Self::Queue, Self::Seen, Self::Origin, Self::Due, Self::Visit, Self::Meta, Self::Left];
+    pub const ALL: [Self; 8] =
+        [Self::Queue, Self::Seen, Self::Origin, Self::Domain, Self::Due, Self::Visit, Self::Meta, Self::Left];
 }
 
 /// Changes that are made together or not at all. A key is deleted or inserted at most once.

@@ -5,9 +5,9 @@ use crate::queued::{Cursor, RecordError, put_number};
 /// The counts of one origin, stored in the same commit as what they count.
 ///
 /// `admitted = queued + done + refused + failed`, always; one that comes back to be visited anew is queued, and no longer
-/// among those that ended. Stored form, version 3: version (1), then as numbers of variable length done, refused, failed,
-/// returned, how many lanes, and of each lane priority (1 byte), records queued and low; admitted is the sum of those that
-/// ended and the queued ones. Version 2 is the same without returned.
+/// among those that ended. Stored form, version 4: version (1), then as numbers of variable length done, refused, failed,
+/// returned, bytes, how many lanes, and of each lane priority (1 byte), records queued and low; admitted is the sum of those that
+/// ended and the queued ones. Version 3 is the same without bytes, version 2 without returned, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     admitted: u64,
@@ -16,6 +16,8 @@ pub struct Summary {
     failed: u64,
     /// How often a URL came back.
     returned: u64,
+    /// Body bytes received of the origin.
+    bytes: u64,
     /// One or two nearly always: a record is read and copied for each new URL of a sleeping origin.
     lanes: SmallVec<[Lane; 2]>,
 }
@@ -43,7 +45,9 @@ pub enum Ending {
     Failed,
 }
 
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
+/// Before bytes were counted.
+const UNWEIGHED: u8 = 3;
 /// Before URLs came back.
 const OLDER: u8 = 2;
 
@@ -80,6 +84,17 @@ impl Summary {
     #[must_use]
     pub const fn pages(&self) -> u64 {
         self.admitted.saturating_sub(self.refused)
+    }
+
+    /// Body bytes received of the origin, over all runs: what the byte budget counts.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Counts body bytes.
+    pub const fn receive(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 
     /// Priorities with queued records, in order.
@@ -177,6 +192,7 @@ impl Summary {
         let next = self.next_sequence().max(before.next_sequence());
         (self.done, self.refused, self.failed) = (before.done, before.refused, before.failed);
         self.returned = before.returned;
+        self.bytes = before.bytes;
         self.admitted = self.queued() + self.done + self.refused + self.failed;
         self.reach(next);
     }
@@ -208,7 +224,7 @@ impl Summary {
 
     pub(crate) fn encode_into(&self, out: &mut Vec<u8>) {
         out.push(VERSION);
-        for number in [self.done, self.refused, self.failed, self.returned, self.lanes.len() as u64] {
+        for number in [self.done, self.refused, self.failed, self.returned, self.bytes, self.lanes.len() as u64] {
             put_number(out, number);
         }
         for lane in &self.lanes {
@@ -220,12 +236,13 @@ impl Summary {
 
     pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self, RecordError> {
         let version = cursor.byte()?;
-        if !matches!(version, OLDER | VERSION) {
+        if !matches!(version, OLDER..=VERSION) {
             return Err(RecordError::Version(version));
         }
         let [done, refused, failed] = [cursor.number()?, cursor.number()?, cursor.number()?];
-        let returned = if version == VERSION { cursor.number()? } else { 0 };
-        let mut summary = Self { admitted: 0, done, refused, failed, returned, lanes: SmallVec::new() };
+        let returned = if version >= UNWEIGHED { cursor.number()? } else { 0 };
+        let bytes = if version == VERSION { cursor.number()? } else { 0 };
+        let mut summary = Self { admitted: 0, done, refused, failed, returned, bytes, lanes: SmallVec::new() };
         for _ in 0..cursor.number()? {
             let lane = Lane { priority: cursor.byte()?, queued: cursor.number()?, low: cursor.number()? };
             if lane.queued == 0 {

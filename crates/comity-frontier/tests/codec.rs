@@ -79,6 +79,7 @@ proptest! {
                     prop_assert_eq!(summary.admitted(), before + u64::from(any.is_none()));
                     last = Some(sequence);
                 }
+                4 => summary.receive(u64::from(priority) << 40),
                 _ => {
                     let (before, sequence) = (summary.admitted(), summary.admit(priority));
                     prop_assert!(last < Some(sequence), "each record behind the one before");

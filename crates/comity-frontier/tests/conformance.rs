@@ -7,7 +7,7 @@ mod common;
 
 use comity_frontier::{
     DiskSettings, DiskStore, Frontier, Leased, Local, MemoryStore, Offer, Offered, Renewal, Renewed, SchedulerConfig,
-    Settled, Settlement, TurnNews, Why,
+    Settled, Settlement, Spent, TurnNews, Why,
 };
 use comity_policy::{Hold, Instant, OriginPace, Overlap, Ready, Reason};
 
@@ -80,6 +80,10 @@ fn small_budgets() -> SchedulerConfig {
     SchedulerConfig { pages_per_origin: 2, queued: 5, origins: 2, ..config() }
 }
 
+fn small_domains() -> SchedulerConfig {
+    SchedulerConfig { pages_per_domain: 3, queued_per_domain: 2, ..config() }
+}
+
 async fn lease(frontier: &dyn Frontier, n: usize, judge: &TestJudge, millis: u64) -> Leased {
     frontier.lease(n, judge, at(millis)).await.unwrap()
 }
@@ -105,6 +109,43 @@ cases! {
         let refused = lease(frontier, 1, &judge, 0).await.refused.remove(0);
         settle(frontier, Settlement::Refused { lease: refused.id }, at(0)).await;
         assert_eq!(frontier.offer(offers(["http://a.test/3"])).await.unwrap(), [Offered::New]);
+    }
+
+    minted_hosts_share_the_budgets_of_their_domain(frontier, judge, small_domains()) {
+        use Reason::{UrlBudgetDomain, UrlBudgetPending};
+        let new = Offered::New;
+        let batch = offers(["http://a.d.test/private", "https://b.d.test/1", "http://c.d.test:81/1", "http://a.e.test/1", "http://d.d.test/1"]);
+        let pending = Offered::Refused(UrlBudgetPending);
+        assert_eq!(frontier.offer(batch).await.unwrap(), [new, new, pending, new, pending]);
+        assert_eq!(frontier.offer(offers(["http://c.d.test:81/1"])).await.unwrap(), [pending], "a commit later it is the same");
+        assert_eq!(frontier.stats(at(0)).await.unwrap().turned_away, 3);
+        // What leaves makes room: the refused one among the pages, too, since it is no load on the site.
+        let first = lease(frontier, 9, &judge, 0).await;
+        settle(frontier, Settlement::Refused { lease: first.refused[0].id }, at(0)).await;
+        let page = first.leases.iter().find(|lease| lease.url.origin().host() == "b.d.test").unwrap().id;
+        assert_eq!(settle(frontier, done_with(page, offers(["http://c.d.test:81/1", "http://f.d.test/1"]), turn(1)), at(0)).await, [new, pending]);
+        assert_eq!(frontier.offer(offers(["http://f.d.test/1", "http://g.d.test/1"])).await.unwrap(), [new, Offered::Refused(UrlBudgetDomain)]);
+        assert_eq!(frontier.offer(offers(["http://a.e.test/2"])).await.unwrap(), [new], "another domain has budgets of its own");
+    }
+
+    what_is_spent_counts_with_its_settlement_and_ends_an_origin(frontier, judge, SchedulerConfig { bytes_per_origin: 100, ..config() }) {
+        add(frontier, &["http://a.test/1", "http://a.test/2"]).await;
+        let first = lease(frontier, 1, &judge, 0).await.leases.remove(0);
+        assert_eq!(first.received, 0);
+        let (pace, spent) = (OriginPace::default(), Spent { pages: 0, bytes: 40 });
+        let again = Settlement::Retry { lease: first.id, spent, pace, turn: turn(0), not_before: at(0) };
+        settle(frontier, again.clone(), at(0)).await;
+        assert_eq!(frontier.settle(vec![again], at(0)).await.unwrap(), [Settled::Stale], "what is stale costs nothing");
+        let second = lease(frontier, 1, &judge, 1).await.leases.remove(0);
+        assert_eq!(second.received, 40);
+        let (links, spent) = (offers(["http://a.test/3", "http://b.test/1"]), Spent { pages: 1, bytes: 60 });
+        let end = Settlement::Done { lease: second.id, spent, links, pace, turn: turn(1) };
+        assert_eq!(settle(frontier, end, at(1)).await, [Offered::Refused(Reason::UrlBudgetBytes), Offered::New]);
+        assert_eq!(frontier.stats(at(1)).await.unwrap().spent, Spent { pages: 1, bytes: 100 });
+        let mut third = lease(frontier, 9, &judge, 2).await.leases;
+        third.sort_by(|a, b| a.url.as_str().cmp(b.url.as_str()));
+        let received: Vec<_> = third.iter().map(|lease| (lease.url.as_str(), lease.received)).collect();
+        assert_eq!(received, [("http://a.test/2", 100), ("http://b.test/1", 0)], "what is queued comes out, and tells");
     }
 
     the_whole_queue_is_bounded(frontier, _judge, SchedulerConfig { queued: 2, ..config() }) {
@@ -380,7 +421,7 @@ cases! {
         assert_eq!(first.pace, OriginPace::default());
         let mut pace = OriginPace::default();
         pace.set_floor(ms(1234));
-        let end = Settlement::Done { lease: first.id, links: Vec::new(), pace, turn: turn(0) };
+        let end = Settlement::Done { lease: first.id, spent: Spent::default(), links: Vec::new(), pace, turn: turn(0) };
         settle(frontier, end, at(0)).await;
         assert_eq!(lease(frontier, 1, &judge, 0).await.leases[0].pace, pace);
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use comity_frontier::{
     DiskSettings, DiskStore, Ending, Frontier, Keyspace, LeaseId, Local, Offer, Offered, OtherRules, Revisit,
-    SchedulerConfig, Settled, Settlement, Store as _, StoreError, Visited, WriteBatch,
+    SchedulerConfig, Settled, Settlement, Spent, Store as _, StoreError, Visited, WriteBatch,
 };
 use comity_policy::{Instant, OriginPace, Ready, Reason, WallTime};
 use comity_url::KeyRules;
@@ -89,7 +89,7 @@ fn again(lease: LeaseId, links: Vec<Offer>, next: u64) -> Settlement {
     let visited = Visited { at: Some(WallTime::from_unix_millis(1)), ..Visited::default() };
     let revisit = Box::new(Revisit { at: WallTime::from_unix_millis(YEAR), priority: 3, visited });
     let told = Some((OriginPace::default(), turn(next)));
-    Settlement::Again { lease, ending: Ending::Done, links, told, revisit }
+    Settlement::Again { lease, spent: Spent::default(), ending: Ending::Done, links, told, revisit }
 }
 
 const YEAR: i64 = 365 * 24 * 3600 * 1000;

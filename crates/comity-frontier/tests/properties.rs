@@ -10,15 +10,15 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use comity_frontier::{
-    Class, Classes, Ending, Frontier, Local, MemoryStore, Offer, Offered, Renewal, Renewed, Revisit, SchedulerConfig,
-    Settled, Settlement, TurnNews, Visited,
+    Class, Classes, Ending, Frontier, Keyspace, Local, MemoryStore, Offer, Offered, Renewal, Renewed, Revisit,
+    SchedulerConfig, Settled, Settlement, Spent, Store, TurnNews, Visited,
 };
 use comity_policy::{Hold, Instant, OriginPace, Ready, Reason, Turn, WallTime};
 use comity_url::Origin;
 use proptest::prelude::*;
 
 use common::*;
-use model::{Errand, LeaseModel, Model, ORIGINS, State, Url};
+use model::{Errand, LeaseModel, Model, ORIGINS, State, Url, host};
 
 /// One event; numbers choose among what is there at the time.
 #[derive(Clone, Debug)]
@@ -149,22 +149,26 @@ impl Pair {
         let folder = if private { "private" } else { "open" };
         let names = self.names..self.names + count;
         self.names += count;
-        names.map(|name| Offer { priority, ..offer(&format!("http://o{origin}.test/{folder}/{name}")) }).collect()
+        names.map(|name| Offer { priority, ..offer(&format!("http://{}/{folder}/{name}", host(origin))) }).collect()
     }
 
-    /// Notes new URLs in the model.
-    fn admit(&mut self, offers: &[Offer], origin: usize) {
+    /// Notes new URLs in the model, and gives what each is answered.
+    fn admit(&mut self, offers: &[Offer], origin: usize) -> Vec<Offered> {
+        let mut answers = Vec::new();
         for offer in offers {
-            let (url, priority) = (offer.url.clone(), offer.priority);
-            self.model.urls.push(Url { url, origin, priority, attempts: 0, state: State::Waiting });
+            let (url, priority, answer) = (offer.url.clone(), offer.priority, self.model.answer(origin));
+            if answer == Offered::New {
+                self.model.urls.push(Url { url, origin, priority, attempts: 0, state: State::Waiting });
+            }
+            answers.push(answer);
         }
+        answers
     }
 
     fn offer(&mut self, origin: usize, count: usize, priority: u8, private: bool) {
         let offers = self.fresh(origin, count, priority, private);
-        self.admit(&offers, origin);
-        let answers = ready(self.real().offer(offers)).unwrap();
-        assert!(answers.iter().all(|answer| *answer == Offered::New));
+        let expected = self.admit(&offers, origin);
+        assert_eq!(ready(self.real().offer(offers)).unwrap(), expected);
     }
 
     fn offer_again(&mut self, which: usize) {
@@ -206,7 +210,13 @@ impl Pair {
         let (settlement, told, state) = match *event {
             Event::Done { links: count, turn, .. } => {
                 links = self.fresh(count, count, 1, false);
-                let settlement = Settlement::Done { lease, links: links.clone(), pace, turn: self.turn(turn) };
+                let settlement = Settlement::Done {
+                    lease,
+                    spent: Spent::default(),
+                    links: links.clone(),
+                    pace,
+                    turn: self.turn(turn),
+                };
                 (settlement, Some(self.turn(turn)), State::Done)
             }
             Event::Again { links: count, turn, wait, .. } => {
@@ -216,7 +226,8 @@ impl Pair {
                 let at_wall = WallTime::from_unix_millis(i64::try_from(at).unwrap());
                 let revisit = Box::new(Revisit { at: at_wall, priority: 3, visited });
                 let (told, ending) = (Some((pace, self.turn(turn))), Ending::Done);
-                let settlement = Settlement::Again { lease, ending, links: links.clone(), told, revisit };
+                let settlement =
+                    Settlement::Again { lease, spent: Spent::default(), ending, links: links.clone(), told, revisit };
                 (settlement, Some(self.turn(turn)), State::Scheduled(at))
             }
             Event::Retry { turn, wait, .. } => {
@@ -232,13 +243,12 @@ impl Pair {
             }
             _ => (Settlement::Refused { lease }, None, State::Refused),
         };
-        let count = links.len();
-        self.admit(&links, count);
-        self.close(settlement, url, told, state, count);
+        let answers = self.admit(&links, links.len());
+        self.close(settlement, url, told, state, answers);
     }
 
     /// Settles a held lease in both.
-    fn close(&mut self, settlement: Settlement, url: usize, told: Option<Turn>, state: State, links: usize) {
+    fn close(&mut self, settlement: Settlement, url: usize, told: Option<Turn>, state: State, links: Vec<Offered>) {
         self.model.latest = self.model.latest.max(self.now);
         let lease = settlement.lease();
         self.model.leases.remove(&lease);
@@ -249,7 +259,7 @@ impl Pair {
             self.model.tell(origin, turn);
         }
         let answers = ready(self.real().settle(vec![settlement], self.instant(0))).unwrap();
-        assert_eq!(answers, [Settled::Applied { links: vec![Offered::New; links] }]);
+        assert_eq!(answers, [Settled::Applied { links }]);
     }
 
     fn late(&mut self, which: usize, is_done: bool, told: Told) {
@@ -271,7 +281,7 @@ impl Pair {
     fn spent(&mut self, which: usize) {
         let Some(&lease) = pick(&self.model.spent, which) else { return };
         self.model.latest = self.model.latest.max(self.now);
-        let settlement = done_with(lease, vec![offer("http://o0.test/never")], free());
+        let settlement = done_with(lease, vec![offer(&format!("http://{}/never", host(0)))], free());
         assert_eq!(ready(self.real().settle(vec![settlement], self.instant(0))).unwrap(), [Settled::Stale]);
         let renewed = ready(self.real().renew(lease, Renewal::until(Instant::NEVER), self.instant(0)));
         assert_eq!(renewed.unwrap(), Renewed::Stale);
@@ -362,6 +372,9 @@ impl Pair {
     /// A kill: only the store survives.
     fn restart(&mut self, wait: u64) {
         let store = self.real.take().unwrap().into_store().unwrap();
+        let domains = store.peek(Keyspace::Domain, &[], &[0xff], 99).unwrap();
+        let domains: Vec<_> = domains.into_iter().map(|(name, row)| (String::from_utf8(name).unwrap(), row)).collect();
+        assert_eq!(domains, self.model.domains(), "what is stored of a domain is what its origins hold");
         let turn = Ready { at: self.instant(wait), clock: Reason::RateOrigin };
         self.real = Some(Local::open(store, self.model.config.clone(), turn).unwrap());
         self.model.latest = 0;
@@ -404,7 +417,7 @@ impl Pair {
             }
             let is_over = |state| matches!(state, State::Done | State::Refused | State::Failed | State::Returned);
             if self.model.urls.iter().all(|url| is_over(url.state)) {
-                return;
+                return self.restart(0);
             }
             self.now += 20_000;
         }
@@ -413,7 +426,7 @@ impl Pair {
 }
 
 fn name(index: usize) -> Origin {
-    origin(&format!("http://o{index}.test"))
+    origin(&format!("http://{}", host(index)))
 }
 
 fn pick<T>(list: &[T], which: usize) -> Option<&T> {
@@ -436,16 +449,17 @@ proptest! {
         events in proptest::collection::vec(event(), 1..200),
         per_origin in 1_u32..4, deferred_per_origin in 1_u32..4, resident_per_origin in 1_u32..5, resident in 0_u32..200,
         resident_origins in 1_u32..6, named in proptest::sample::subsequence((0..ORIGINS).collect::<Vec<_>>(), 0..=ORIGINS),
+        pages_per_domain in prop_oneof![1 => 5_u64..60, 2 => Just(u64::MAX)], queued_per_domain in prop_oneof![1 => 1_u64..30, 1 => Just(u64::MAX)],
         all in proptest::collection::vec(proptest::sample::select(Class::ALL.to_vec()), ORIGINS),
     ) {
         let mut classes = Classes::default();
         for index in named {
-            classes.set(&format!("o{index}.test"), all[index]);
+            classes.set(&host(index), all[index]);
         }
         let config = SchedulerConfig {
             per_origin, deferred_per_origin, resident_per_origin, resident, resident_origins,
             lease_life: ms(1000), robots_patience: ms(3000), epoch: Some(WallTime::from_unix_millis(0)),
-            classes, ..SchedulerConfig::default()
+            classes, pages_per_domain, queued_per_domain, ..SchedulerConfig::default()
         };
         let mut pair = Pair::new(config);
         for event in events {
@@ -589,7 +603,7 @@ fn an_origin_that_sleeps_with_nothing_waiting_wakes_nobody() {
 #[test]
 fn an_origin_that_ended_wakes_nobody() {
     let mut classes = Classes::default();
-    classes.set("o1.test", Class::Third);
+    classes.set(&host(1), Class::Third);
     let config = SchedulerConfig {
         deferred_per_origin: 1,
         resident_per_origin: 1,

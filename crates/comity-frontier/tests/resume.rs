@@ -3,13 +3,14 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use comity_frontier::{
     DiskSettings, DiskStore, Ending, Frontier, FrontierError, Keyspace, Local, MemoryStore, Offered, OtherRules,
-    QueuedUrl, RecordMark, Revisit, Row, SchedulerConfig, Settlement, Store, StoreError, Summary, Visited, WriteBatch,
+    QueuedUrl, RecordMark, Revisit, Row, SchedulerConfig, Settlement, Spent, Store, StoreError, Summary, Visited,
+    WriteBatch,
 };
 use comity_policy::{Digest, OriginPace, Ready, Reason, WallTime};
 use comity_url::KeyRules;
@@ -97,7 +98,7 @@ fn a_store_of_another_format_is_not_touched() {
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(
         cause,
-        "frontier store: format 9/1, this build reads 3/1; go on with the version that wrote it, or crawl anew into another directory"
+        "frontier store: format 9/1, this build reads 4/1; go on with the version that wrote it, or crawl anew into another directory"
     );
 }
 
@@ -294,10 +295,10 @@ fn counts_that_cannot_be_are_refused() {
     let good = summary.encode();
     assert_eq!(
         good,
-        [3, 0, 0, 0, 0, 1, 1, 1, 0],
-        "version, done, refused, failed, returned, lanes; priority, queued, low"
+        [4, 0, 0, 0, 0, 0, 1, 1, 1, 0],
+        "version, done, refused, failed, returned, bytes, lanes; priority, queued, low"
     );
-    for (at, byte) in [(0, 1), (5, 2), (7, 0), (8, 1)] {
+    for (at, byte) in [(0, 1), (6, 2), (8, 0), (9, 1)] {
         let mut bytes = good.clone();
         bytes[at] = byte;
         assert!(Summary::decode(&bytes).is_err(), "byte {at} = {byte}");
@@ -323,20 +324,25 @@ fn version_2() -> WriteBatch {
     rows(include_str!("fixtures/store-2.rows"))
 }
 
-/// Written by `version_3_as_it_is_written`.
+/// `store-3` was written by version 3, `store-4` by `version_4_as_it_is_written`.
 #[tokio::test]
-async fn a_store_of_version_3_is_read() {
-    let text = include_str!("fixtures/store-3.rows");
+async fn stores_of_versions_3_and_4_are_read() {
+    for text in [include_str!("fixtures/store-3.rows"), include_str!("fixtures/store-4.rows")] {
+        reads_version_3_or_4(text).await;
+    }
+}
+
+async fn reads_version_3_or_4(text: &str) {
     let mut memory = MemoryStore::new();
     memory.commit(rows(text)).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let mut disk = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
     disk.commit(rows(text)).unwrap();
-    goes_on_from_version_3(memory).await;
-    goes_on_from_version_3(disk).await;
+    goes_on_from_version_3_or_4(memory).await;
+    goes_on_from_version_3_or_4(disk).await;
 }
 
-async fn goes_on_from_version_3<S: Store + 'static>(store: S) {
+async fn goes_on_from_version_3_or_4<S: Store + 'static>(store: S) {
     let config = SchedulerConfig { epoch: Some(WallTime::from_unix_millis(0)), ..SchedulerConfig::default() };
     let mut frontier = Local::open(store, config, ready(0)).unwrap();
     let stats = frontier.stats(at(0)).await.unwrap();
@@ -355,7 +361,7 @@ async fn goes_on_from_version_3<S: Store + 'static>(store: S) {
 /// What this version writes is what the fixture holds: once it is released, a change of the form is a new version, with a fixture
 /// of its own. `COMITY_WRITE_FIXTURE=1` writes it.
 #[tokio::test]
-async fn version_3_as_it_is_written() {
+async fn version_4_as_it_is_written() {
     let config = SchedulerConfig { epoch: Some(WallTime::from_unix_millis(0)), ..SchedulerConfig::default() };
     let mut frontier = Local::open(MemoryStore::new(), config, ready(0)).unwrap();
     let (mark, judge) = (RecordMark::default(), TestJudge::default());
@@ -374,7 +380,14 @@ async fn version_3_as_it_is_written() {
                     Revisit { at: WallTime::from_unix_millis(99_000), priority: 2, visited: Visited::default() };
                 let told = Some((OriginPace::default(), turn(now)));
                 let (revisit, links) = (Box::new(revisit), Vec::new());
-                Settlement::Again { lease: lease.id, ending: Ending::Done, links, told, revisit }
+                Settlement::Again {
+                    lease: lease.id,
+                    spent: Spent::default(),
+                    ending: Ending::Done,
+                    links,
+                    told,
+                    revisit,
+                }
             }
             (Some(lease), _) => done(lease.id, turn(now)),
             (None, Some(refused)) => Settlement::Refused { lease: refused.id },
@@ -396,9 +409,9 @@ async fn version_3_as_it_is_written() {
         }
     }
     if std::env::var("COMITY_WRITE_FIXTURE").is_ok() {
-        std::fs::write("tests/fixtures/store-3.rows", &text).unwrap();
+        std::fs::write("tests/fixtures/store-4.rows", &text).unwrap();
     }
-    assert_eq!(text, include_str!("fixtures/store-3.rows"));
+    assert_eq!(text, include_str!("fixtures/store-4.rows"));
 }
 
 #[tokio::test]
@@ -451,6 +464,7 @@ async fn sums_that_cannot_be_read_are_added_up_anew() {
         store.commit(batch).unwrap();
         let stats = open(store, 0).stats(at(0)).await.unwrap();
         assert_eq!((stats.queued, stats.seen, stats.origins, stats.done), (4, 7, 4, 1), "{damage}");
+        assert_eq!(stats.spent, Spent { pages: 1, bytes: 0 }, "{damage}: what is done counts as a page");
     }
 }
 
@@ -498,7 +512,14 @@ async fn goes_on_with_visits<S: Store + 'static>(store: S, reopen: impl Fn(S) ->
         let visited = Visited { at: Some(wall(10)), gone: 1, ..Visited::default() };
         let revisit = Box::new(Revisit { at: wall(next), priority: 2, visited });
         let told = Some((OriginPace::default(), turn(10)));
-        let end = Settlement::Again { lease: lease.id, ending: Ending::Done, links: Vec::new(), told, revisit };
+        let end = Settlement::Again {
+            lease: lease.id,
+            spent: Spent::default(),
+            ending: Ending::Done,
+            links: Vec::new(),
+            told,
+            revisit,
+        };
         settle(&frontier, end, at(10)).await;
     }
     let again = frontier.lease(9, &judge, at(1_000)).await.unwrap();
@@ -537,7 +558,14 @@ async fn a_next_visit_that_cannot_be_read_is_dropped_and_the_others_come() {
         let visited = Visited::default();
         let revisit = Box::new(Revisit { at: WallTime::from_unix_millis(1000), priority: 2, visited });
         let told = Some((OriginPace::default(), turn(0)));
-        let end = Settlement::Again { lease: lease.id, ending: Ending::Done, links: Vec::new(), told, revisit };
+        let end = Settlement::Again {
+            lease: lease.id,
+            spent: Spent::default(),
+            ending: Ending::Done,
+            links: Vec::new(),
+            told,
+            revisit,
+        };
         settle(&frontier, end, at(0)).await;
     }
     let mut store = frontier.into_store().unwrap();
@@ -583,6 +611,76 @@ async fn settled_with_records<S: Store + 'static>(store: S) -> (S, Vec<String>) 
     (frontier.into_store().unwrap(), left)
 }
 
+/// What is stored of the domains is what a walk over the origins gives.
+fn domains_add_up(store: &impl Store) {
+    let mut expected = BTreeMap::<String, [u64; 2]>::new();
+    for (name, record) in store.peek(Keyspace::Origin, &[], &[0xff], 999).unwrap() {
+        // The counts of an origin come first in its record, up to its lanes: version, done, refused, failed, ...
+        let summary = (1..=record.len()).find_map(|end| Summary::decode(&record[..end]).ok()).unwrap();
+        let origin = origin(std::str::from_utf8(&name).unwrap());
+        let sums = expected.entry(origin.registrable_domain().unwrap().to_owned()).or_default();
+        *sums = [sums[0] + summary.pages(), sums[1] + summary.queued()];
+    }
+    expected.retain(|_, sums| *sums != [0, 0]);
+    let found = store.peek(Keyspace::Domain, &[], &[0xff], 999).unwrap().into_iter().map(|(name, row)| {
+        assert!(row.len() == 3 && row[1] < 128 && row[2] < 128, "version and two small numbers: {row:?}");
+        (String::from_utf8(name).unwrap(), [row[1].into(), row[2].into()])
+    });
+    assert_eq!(found.collect::<BTreeMap<_, _>>(), expected);
+}
+
+/// A store from before domains were counted, and one whose counts are damaged, refuse as if they had always been counted.
+#[tokio::test]
+async fn budgets_of_domains_outlive_the_process_older_stores_and_damage() {
+    let config = || SchedulerConfig { pages_per_domain: 3, ..SchedulerConfig::default() };
+    let frontier = Local::open(MemoryStore::new(), config(), ready(0)).unwrap();
+    add(&frontier, &["http://a.d.test/1", "http://b.d.test/1", "http://c.d.test/1"]).await;
+    let whole = frontier.into_store().unwrap();
+    for what in ["whole", "older", "damaged"] {
+        let (mut store, mut batch) = (whole.clone(), WriteBatch::default());
+        match what {
+            "older" => {
+                batch.delete(Keyspace::Domain, b"d.test".to_vec());
+                batch.insert(Keyspace::Meta, b"format".to_vec(), vec![0, 3, 0, 1]);
+            }
+            "damaged" => batch.insert(Keyspace::Domain, b"d.test".to_vec(), b"\x01\xff".to_vec()),
+            _ => {}
+        }
+        store.commit(batch).unwrap();
+        let frontier = Local::open(store, config(), ready(0)).unwrap();
+        let more = frontier.offer(offers(["http://d.d.test/1", "http://a.d.test/1", "http://e.test/1"])).await.unwrap();
+        let expected = [Offered::Refused(Reason::UrlBudgetDomain), Offered::Seen, Offered::New];
+        assert_eq!(more, expected, "{what}");
+    }
+}
+
+/// What was spent outlives the process, sums that cannot be read, and a store that is mended: no budget grows by a loss.
+#[tokio::test]
+async fn what_was_spent_is_never_less_after_a_restart() {
+    let judge = TestJudge::default();
+    let frontier = open(MemoryStore::new(), 0);
+    add(&frontier, &["http://a.test/1", "http://b.test/1", "http://a.test/waits"]).await;
+    for lease in frontier.lease(2, &judge, at(0)).await.unwrap().leases {
+        let spent = Spent { pages: 1, bytes: 700 };
+        let (pace, links) = (OriginPace::default(), Vec::new());
+        settle(&frontier, Settlement::Done { lease: lease.id, spent, links, pace, turn: turn(0) }, at(0)).await;
+    }
+    let whole = frontier.into_store().unwrap();
+    for what in ["whole", "no sums", "mended"] {
+        let (mut store, mut batch) = (whole.clone(), WriteBatch::default());
+        match what {
+            "no sums" => batch.insert(Keyspace::Meta, b"totals".to_vec(), b"garbage".to_vec()),
+            "mended" => batch.insert(Keyspace::Meta, b"mend".to_vec(), Vec::new()),
+            _ => {}
+        }
+        store.commit(batch).unwrap();
+        let frontier = open(store, 0);
+        assert_eq!(frontier.stats(at(0)).await.unwrap().spent, Spent { pages: 2, bytes: 1400 }, "{what}");
+        let leased = frontier.lease(9, &judge, at(1)).await.unwrap();
+        assert_eq!((urls(&leased), leased.leases[0].received), (vec!["http://a.test/waits"], 700), "{what}");
+    }
+}
+
 /// Two origins in memory.
 fn few() -> SchedulerConfig {
     SchedulerConfig { resident_origins: 2, ..SchedulerConfig::default() }
@@ -612,7 +710,9 @@ async fn comes_back<S: Store + 'static>(store: S, left: &[String], whole: usize)
     assert_eq!(leased, again, "{whole} records are there");
     let stats = frontier.stats(at(now)).await.unwrap();
     assert_eq!((stats.queued, stats.done + stats.failed, stats.refused), (0, 12, 1), "each counts once");
-    frontier.into_store().unwrap()
+    let store = frontier.into_store().unwrap();
+    domains_add_up(&store);
+    store
 }
 
 #[tokio::test]
@@ -650,7 +750,8 @@ async fn a_store_that_is_to_be_mended_is_made_anew_from_its_queue() {
     let whole = frontier.into_store().unwrap();
     let lost = |space: Keyspace| {
         let mut batch = WriteBatch::default();
-        for from in [Keyspace::Queue, Keyspace::Seen, Keyspace::Origin, Keyspace::Due, Keyspace::Meta] {
+        for from in [Keyspace::Queue, Keyspace::Seen, Keyspace::Origin, Keyspace::Domain, Keyspace::Due, Keyspace::Meta]
+        {
             let rows = whole.peek(from, &[], &[0xff; 30], 999).unwrap();
             let kept = rows.into_iter().enumerate().filter(|(at, _)| from != space || at % 3 == 0);
             kept.for_each(|(_, (key, value))| batch.insert(from, key, value));
@@ -658,7 +759,7 @@ async fn a_store_that_is_to_be_mended_is_made_anew_from_its_queue() {
         batch.insert(Keyspace::Meta, b"mend".to_vec(), Vec::new());
         batch
     };
-    for space in [Keyspace::Queue, Keyspace::Seen, Keyspace::Origin, Keyspace::Due] {
+    for space in [Keyspace::Queue, Keyspace::Seen, Keyspace::Origin, Keyspace::Domain, Keyspace::Due] {
         let mut store = MemoryStore::new();
         store.commit(lost(space)).unwrap();
         let queued: BTreeSet<String> = store
@@ -685,6 +786,7 @@ async fn a_store_that_is_to_be_mended_is_made_anew_from_its_queue() {
         assert_eq!(frontier.stats(at(now)).await.unwrap().queued, 0, "{space:?}");
         let store = frontier.into_store().unwrap();
         assert_eq!(store.get(Keyspace::Meta, b"mend").unwrap(), None, "{space:?}: done");
+        domains_add_up(&store);
     }
 }
 

@@ -60,6 +60,9 @@ reasons! {
     UrlBudgetSitemaps, "url.budget.sitemaps", "the sitemap budget of the origin is spent";
     UrlSuspicious, "url.suspicious", "a link that holds another URL behind stray text";
     UrlBudgetPages, "url.budget.pages", "the page budget of the origin is spent";
+    UrlBudgetDomain, "url.budget.domain", "the page budget of the registrable domain is spent";
+    UrlBudgetPending, "url.budget.pending", "too many URLs of the registrable domain wait";
+    UrlBudgetBytes, "url.budget.bytes", "the byte budget of the origin is spent";
     UrlBudgetQueue, "url.budget.queue", "the queue budget is spent";
     UrlRedirects, "url.redirects", "more redirects in a row than are followed";
     FetchDns, "fetch.dns", "the name does not exist or has no address";

@@ -35,6 +35,8 @@ pub(crate) struct Trip {
     pub(crate) attempt: u32,
     /// What earlier visits have shown.
     pub(crate) visited: Option<Box<Visited>>,
+    /// Body bytes received of its origin before.
+    pub(crate) received: u64,
 }
 
 /// The archive of a crawl, or none: cheap to clone.
@@ -90,6 +92,7 @@ impl Trip {
             priority: lease.priority,
             attempt: lease.attempt,
             visited: lease.visited.clone(),
+            received: lease.received,
         }
     }
 
@@ -103,6 +106,7 @@ impl Trip {
             priority: refused.priority,
             attempt: refused.attempts + 1,
             visited: refused.visited.clone(),
+            received: 0,
         }
     }
 

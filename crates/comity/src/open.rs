@@ -140,6 +140,8 @@ fn scheduling(config: &CrawlConfig, clock: &dyn Clock) -> SchedulerConfig {
     SchedulerConfig {
         per_origin: config.politeness.per_origin,
         pages_per_origin: config.limits.max_pages_per_origin,
+        pages_per_domain: config.limits.max_pages_per_domain.unwrap_or(u64::MAX),
+        queued_per_domain: config.limits.max_pending_per_domain,
         classes: config.classes.clone(),
         // A lease outlives the longest exchange, and what is done with it before and after.
         lease_life: defaults.lease_life.max(config.fetch.limits.total * 2),

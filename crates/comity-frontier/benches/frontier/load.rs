@@ -1,4 +1,4 @@
-use comity_frontier::{Lease, Offer, Settlement};
+use comity_frontier::{Lease, Offer, Settlement, Spent};
 use comity_policy::{
     Instant, Judge, Judgement, OptOuts, Overlap, Ready, Reason, RobotsEvent, RobotsLife, RobotsPolicy, SeededRandom,
     Terms, Turn, WallTime,
@@ -75,5 +75,5 @@ impl Judge for Everything {
 pub(crate) fn done(lease: &Lease, now: u64) -> Settlement {
     let ready = Ready { at: Instant::from_micros(now + 1_000_000), clock: Reason::RateOrigin };
     let turn = Turn { ready, overlap: Overlap::AfterHead };
-    Settlement::Done { lease: lease.id, links: Vec::new(), pace: lease.pace, turn }
+    Settlement::Done { lease: lease.id, spent: Spent::default(), links: Vec::new(), pace: lease.pace, turn }
 }

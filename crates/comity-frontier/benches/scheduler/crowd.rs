@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use comity_frontier::{Fill, Lease, LeaseId, QueuedUrl, Scheduler, SchedulerConfig, Settlement, Step, TurnNews};
+use comity_frontier::{Fill, Lease, LeaseId, QueuedUrl, Scheduler, SchedulerConfig, Settlement, Spent, Step, TurnNews};
 use comity_policy::{
     Allowance, Instant, Judgement, OptOuts, OriginPace, Overlap, Ready, Reason, RobotsEvent, RobotsLife, RobotsPolicy,
     SeededRandom, Terms, Turn, WallTime,
@@ -156,7 +156,13 @@ impl Crowd {
         while let Some((_, lease, number, delay)) = self.running.pop_front_if(|(at, ..)| *at <= self.now) {
             let at = self.now.after(delay);
             let turn = Turn { ready: Ready { at, clock: Reason::RateOrigin }, overlap: Overlap::AfterHead };
-            let done = Settlement::Done { lease, links: Vec::new(), pace: OriginPace::default(), turn };
+            let done = Settlement::Done {
+                lease,
+                spent: Spent::default(),
+                links: Vec::new(),
+                pace: OriginPace::default(),
+                turn,
+            };
             self.scheduler.settle(&done, self.now);
             settled.push(number);
         }

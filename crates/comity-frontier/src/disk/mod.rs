@@ -238,6 +238,7 @@ impl Tables {
                 Keyspace::Queue => ("queue", 7, false),
                 Keyspace::Seen => ("seen", 1, false),
                 Keyspace::Origin => ("origin", 4, true),
+                Keyspace::Domain => ("domain", 1, true),
                 Keyspace::Due => ("due", 2, false),
                 Keyspace::Visit => ("visit", 1, true),
                 Keyspace::Meta => ("meta", 1, false),
@@ -250,7 +251,7 @@ impl Tables {
                     .data_block_size_policy(BlockSizePolicy::all(8 << 10));
                 if filter { options } else { options.filter_policy(FilterPolicy::disabled()) }
             };
-            let most = (settings.write_buffers / 17).saturating_mul(parts).max(64 << 10);
+            let most = (settings.write_buffers / 18).saturating_mul(parts).max(64 << 10);
             tables.push(Table { rows: db.keyspace(name, options)?, most });
         }
         let tables = tables.try_into().map_err(|_| fjall::Error::Unrecoverable)?;
@@ -258,11 +259,12 @@ impl Tables {
     }
 
     const fn of(&self, space: Keyspace) -> &Table {
-        let [queue, seen, origin, due, visit, meta, left] = &self.0;
+        let [queue, seen, origin, domain, due, visit, meta, left] = &self.0;
         match space {
             Keyspace::Queue => queue,
             Keyspace::Seen => seen,
             Keyspace::Origin => origin,
+            Keyspace::Domain => domain,
             Keyspace::Due => due,
             Keyspace::Visit => visit,
             Keyspace::Meta => meta,

@@ -46,7 +46,7 @@ impl<S: Store> Inner<S> {
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         ledger.expect(batch.len());
         let offered = batch.into_iter().map(|offer| ledger.offer(offer)).collect::<Result<_, _>>()?;
-        let changes = ledger.close();
+        let changes = ledger.close()?;
         self.commit(changes)?;
         self.trim();
         Ok(offered)
@@ -70,7 +70,7 @@ impl<S: Store> Inner<S> {
                 None => answers.push(Settled::Stale),
             }
         }
-        let mut changes = ledger.close();
+        let mut changes = ledger.close()?;
         let pruned = self.left.as_ref().map_or(0, |left| left.prune(&mut changes.batch));
         self.store.commit(std::mem::take(&mut changes.batch))?;
         if let Some(left) = &mut self.left {
@@ -134,7 +134,7 @@ impl<S: Store> Inner<S> {
         for (key, value) in &rows {
             ledger.come_back(key, value)?;
         }
-        let changes = ledger.close();
+        let changes = ledger.close()?;
         self.commit(changes)?;
         self.visits.passed(&self.store, rows.last())?;
         self.trim();
@@ -366,7 +366,7 @@ impl<S: Store> Inner<S> {
                 ledger.count_attempt(&lease.origin, lease.priority, lease.sequence)?;
             }
         }
-        let batch = ledger.close().batch;
+        let batch = ledger.close()?.batch;
         self.store.commit(batch)
     }
 }

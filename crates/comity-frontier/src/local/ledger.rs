@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
 use comity_url::{Origin, UrlKey};
 
+use super::domains::{Domains, Shifts};
 use super::left::{self, Place};
 use super::roster::Roster;
 use super::visits::Visits;
@@ -14,7 +15,7 @@ use crate::scheduler::Waking;
 use crate::seen::SeenSet;
 use crate::totals::Totals;
 use crate::{
-    Ending, Keyspace, LeasedUrl, Offer, Offered, QueuedUrl, Scheduler, Settlement, Store, StoreError, Summary,
+    Ending, Keyspace, LeasedUrl, Offer, Offered, QueuedUrl, Scheduler, Settlement, Spent, Store, StoreError, Summary,
     WriteBatch,
 };
 
@@ -30,6 +31,7 @@ pub(super) struct Ledger<'a, S> {
     /// Where in `changes.touched` an origin stands.
     places: HashMap<Origin, usize>,
     taken: HashSet<UrlKey>,
+    domains: Domains,
     /// Whose next visit was looked at.
     hinted: HashSet<UrlKey>,
     new_origins: u64,
@@ -89,7 +91,21 @@ impl<'a, S: Store> Ledger<'a, S> {
         let changes =
             Changes { totals: scheduler.totals(), last_ticket: scheduler.last_ticket(), ..Changes::default() };
         let (places, taken, hinted) = (HashMap::new(), HashSet::new(), HashSet::new());
-        Self { store, scheduler, seen, roster, visits, changes, places, taken, hinted, new_origins: 0, left: None }
+        let domains = Domains::default();
+        Self {
+            store,
+            scheduler,
+            seen,
+            roster,
+            visits,
+            changes,
+            places,
+            taken,
+            domains,
+            hinted,
+            new_origins: 0,
+            left: None,
+        }
     }
 
     /// So many URLs are about to be offered.
@@ -121,6 +137,7 @@ impl<'a, S: Store> Ledger<'a, S> {
         leased: &LeasedUrl<'_>,
         settlement: &mut Settlement,
     ) -> Result<Vec<Offered>, StoreError> {
+        self.spend(leased.origin, settlement.spent())?;
         match settlement {
             Settlement::Done { links, .. } => self.done(leased, std::mem::take(links)),
             Settlement::Again { ending, links, revisit, .. } => {
@@ -141,6 +158,14 @@ impl<'a, S: Store> Ledger<'a, S> {
         }
     }
 
+    fn spend(&mut self, origin: &Origin, spent: Spent) -> Result<(), StoreError> {
+        if spent != Spent::default() {
+            self.changes.totals.spend(spent);
+            self.touch(origin)?.record.summary.receive(spent.bytes);
+        }
+        Ok(())
+    }
+
     /// Counts an attempt in the record of a URL. One that cannot be read stays as it is: it is told when it is read next.
     pub(super) fn count_attempt(&mut self, origin: &Origin, priority: u8, sequence: u64) -> Result<(), StoreError> {
         let key = queue_key(origin, priority, sequence);
@@ -158,7 +183,8 @@ impl<'a, S: Store> Ledger<'a, S> {
     }
 
     /// Everything that changed, with the counts.
-    pub(super) fn close(mut self) -> Changes {
+    pub(super) fn close(mut self) -> Result<Changes, StoreError> {
+        let mut shifts = Shifts::default();
         let mut totals = self.changes.totals;
         let before = self.scheduler.totals();
         // Those that come to memory now draw theirs first: one when they wake, one when something new waits.
@@ -166,6 +192,7 @@ impl<'a, S: Store> Ledger<'a, S> {
         for (origin, touched) in &mut self.changes.touched {
             totals.subtract(&touched.before);
             totals.add(&touched.record.summary);
+            shifts.note(origin, &touched.before, &touched.record.summary);
             totals.origins += u64::from(!touched.stored);
             if touched.record.row.is_none() && touched.record.summary.queued() > 0 {
                 self.changes.last_ticket += 1;
@@ -176,6 +203,7 @@ impl<'a, S: Store> Ledger<'a, S> {
             let key = origin.as_str().as_bytes().to_vec();
             self.changes.batch.insert(Keyspace::Origin, key, touched.record.encode());
         }
+        shifts.write(self.store, &self.domains, &mut self.changes.batch)?;
         if !self.changes.seen.is_empty() {
             let prints = self.changes.seen.iter().flat_map(|key| key.to_bytes()).collect();
             let key = self.roster.next_commit().to_be_bytes().to_vec();
@@ -185,7 +213,7 @@ impl<'a, S: Store> Ledger<'a, S> {
             self.changes.totals = totals;
             self.changes.batch.insert(Keyspace::Meta, super::open::TOTALS.to_vec(), totals.encode());
         }
-        self.changes
+        Ok(self.changes)
     }
 
     fn done(&mut self, leased: &LeasedUrl<'_>, links: Vec<Offer>) -> Result<Vec<Offered>, StoreError> {
@@ -243,21 +271,38 @@ impl<'a, S: Store> Ledger<'a, S> {
         if queued >= config.queued {
             return Ok(self.turn_away(Reason::UrlBudgetQueue));
         }
-        let (most_pages, most_origins) = (config.pages_per_origin, config.origins);
+        let (most_pages, most_bytes, most_origins) = (config.pages_per_origin, config.bytes_per_origin, config.origins);
         let known = self.scheduler.origins() + self.new_origins;
         let place = match self.find(&origin)? {
             Some(place) if self.at(place).record.summary.pages() >= most_pages => {
                 return Ok(self.turn_away(Reason::UrlBudgetPages));
             }
-            Some(place) => place,
+            Some(place) if self.at(place).record.summary.bytes() >= most_bytes => {
+                return Ok(self.turn_away(Reason::UrlBudgetBytes));
+            }
             None if known >= most_origins => return Ok(self.turn_away(Reason::UrlBudgetQueue)),
             None if most_pages == 0 => return Ok(self.turn_away(Reason::UrlBudgetPages)),
-            None => self.introduce(&origin),
+            place => place,
         };
+        if let Some(reason) = self.spent_by_domain(&origin)? {
+            return Ok(self.turn_away(reason));
+        }
+        let place = place.unwrap_or_else(|| self.introduce(&origin));
+        self.domains.take(&origin);
         let priority = offer.priority;
         let sequence = self.at(place).record.summary.admit(priority);
         self.append(place, priority, sequence, &QueuedUrl::from(offer));
         Ok(Offered::New)
+    }
+
+    /// Which budget of an origin's domain is spent.
+    fn spent_by_domain(&mut self, origin: &Origin) -> Result<Option<Reason>, StoreError> {
+        let config = self.scheduler.config();
+        let (pages, queued) = self.domains.of(self.store, origin)?;
+        if pages >= config.pages_per_domain {
+            return Ok(Some(Reason::UrlBudgetDomain));
+        }
+        Ok((queued >= config.queued_per_domain).then_some(Reason::UrlBudgetPending))
     }
 
     /// Writes a record that was counted to the origin at `place`.

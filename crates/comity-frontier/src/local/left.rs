@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use comity_url::Origin;
 
+use super::domains::{Domains, Shifts};
 use super::open::{TOTALS, recount};
 use super::roster::Roster;
 use crate::key::{place_of, queue_key};
@@ -172,6 +173,7 @@ struct Page {
     origins: BTreeMap<String, OriginRecord>,
     /// Rows of the schedule that go.
     visits: BTreeSet<Vec<u8>>,
+    shifts: Shifts,
     totals: Totals,
     /// How many came back before this page, and with it.
     first: u64,
@@ -197,9 +199,11 @@ impl Page {
                 new.insert(found.transpose()?.unwrap_or_default())
             }
         };
-        self.totals.subtract(&known.summary);
+        let before = known.summary.clone();
         known.summary.restore(priority, sequence, ending);
+        self.totals.subtract(&before);
         self.totals.add(&known.summary);
+        self.shifts.note(&origin, &before, &known.summary);
         self.batch.insert(Keyspace::Queue, queue_key(&origin, priority, sequence), record);
         self.back += 1;
         Ok(())
@@ -207,7 +211,8 @@ impl Page {
 
     /// Everything that changes, with the records of the origins and their keys.
     fn close<S: Store>(self, store: &S, roster: &Roster) -> Result<(WriteBatch, Totals), StoreError> {
-        let Self { mut batch, origins, visits, totals, first, back: _ } = self;
+        let Self { mut batch, origins, visits, shifts, totals, first, back: _ } = self;
+        shifts.write(store, &Domains::default(), &mut batch)?;
         for (number, (name, mut record)) in (first..).zip(origins) {
             // The key of an origin where nothing waits may have been deleted already.
             let stands = match record.row {

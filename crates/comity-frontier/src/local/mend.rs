@@ -4,13 +4,14 @@
 use comity_policy::Instant;
 use comity_url::Origin;
 
+use super::domains;
 use super::open::{TOTALS, scheduled};
 use crate::key::place_of;
 use crate::rest::{OriginRecord, Row, origin_of};
 use crate::revisit::Row as Visit;
 use crate::seen::SeenSet;
 use crate::totals::Totals;
-use crate::{Keyspace, QueuedUrl, Store, StoreError, Summary, WriteBatch};
+use crate::{Keyspace, QueuedUrl, Spent, Store, StoreError, Summary, WriteBatch};
 
 /// In [`Keyspace::Meta`] of a store that is to be put in order.
 pub(crate) const MEND: &[u8] = b"mend";
@@ -32,7 +33,13 @@ pub(super) fn mend<S: Store>(store: &mut S, seen: &mut SeenSet, run: u64, last_s
     let mut mending = Mending { row: Row { run: run.saturating_sub(1), at: Instant::START, ticket: 0 }, last_seen };
     mending.queue(store, seen)?;
     mending.schedule(store, seen)?;
-    let totals = idle_origins(store)?;
+    let mut totals = idle_origins(store)?;
+    // No budget grows by a loss.
+    if let Some(Ok(before)) = store.get(Keyspace::Meta, TOTALS)?.as_deref().map(Totals::decode) {
+        totals.spent.pages = totals.spent.pages.max(before.spent.pages);
+        totals.spent.bytes = totals.spent.bytes.max(before.spent.bytes);
+    }
+    domains::rebuild(store)?;
     let mut batch = WriteBatch::default();
     batch.delete(Keyspace::Meta, MEND.to_vec());
     batch.insert(Keyspace::Meta, TOTALS.to_vec(), totals.encode());
@@ -157,7 +164,10 @@ fn idle_origins<S: Store>(store: &mut S) -> Result<Totals, StoreError> {
     let (mut totals, mut from) = (Totals { scheduled: scheduled(store)?, ..Totals::default() }, Vec::new());
     loop {
         let rows = store.peek(Keyspace::Origin, &from, &[0xff], PAGE)?;
-        let Some((last, _)) = rows.last() else { return Ok(totals) };
+        let Some((last, _)) = rows.last() else {
+            totals.spent = totals.spent_at_least();
+            return Ok(totals);
+        };
         from.clone_from(last);
         from.push(0);
         let mut batch = WriteBatch::default();
@@ -178,6 +188,7 @@ fn idle_origins<S: Store>(store: &mut S) -> Result<Totals, StoreError> {
             }
             totals.origins += 1;
             totals.add(&record.summary);
+            totals.spend(Spent { pages: 0, bytes: record.summary.bytes() });
         }
         store.commit(batch)?;
     }

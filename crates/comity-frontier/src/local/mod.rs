@@ -1,4 +1,5 @@
 mod desk;
+mod domains;
 mod inner;
 mod ledger;
 mod left;

@@ -1,6 +1,7 @@
 use comity_policy::Ready;
 use comity_url::{KEY_RULES_VERSION, Origin, UrlKey};
 
+use super::domains;
 use super::mend::mend;
 use super::roster::{EARLIER_TICKETS, Roster};
 use super::visits::Visits;
@@ -8,7 +9,7 @@ use crate::key::{origin_end, place_of};
 use crate::rest::{OriginRecord, origin_of};
 use crate::seen::SeenSet;
 use crate::totals::Totals;
-use crate::{Keyspace, Scheduler, SchedulerConfig, Store, StoreError, Summary, WriteBatch};
+use crate::{Keyspace, Scheduler, SchedulerConfig, Spent, Store, StoreError, Summary, WriteBatch};
 
 /// Sums over all origins.
 pub(super) const TOTALS: &[u8] = b"totals";
@@ -20,11 +21,11 @@ const FORMAT: &[u8] = b"format";
 const RUN: &[u8] = b"run";
 /// Version of keys and records; beside it stands that of the rules that make fingerprints.
 ///
-/// Format 3 numbers its commits, keeps what left the queue until the records are safe, and URLs that come back. One of format 2
-/// becomes one.
-const VERSION: u16 = 3;
-/// Read as it stands.
-const OLDER: u16 = 2;
+/// Format 3 numbers its commits, keeps what left the queue until the records are safe, and URLs that come back. Format 4 counts
+/// what each domain holds. One of format 2 or 3 becomes one.
+const VERSION: u16 = 4;
+/// Read as they stand, but for what a domain holds, which is counted once.
+const OLDER: [u16; 2] = [2, 3];
 /// Rows read at once.
 const PAGE: usize = 1024;
 /// Rows of fingerprints read at once: each holds those of a whole commit, which may be thousands.
@@ -60,7 +61,10 @@ fn check_format<S: Store>(store: &mut S) -> Result<(), StoreError> {
     let ours = of(VERSION);
     match store.get(Keyspace::Meta, FORMAT)? {
         Some(theirs) if theirs == ours => Ok(()),
-        Some(theirs) if theirs == of(OLDER) => write_format(store, ours),
+        Some(theirs) if OLDER.iter().any(|older| theirs == of(*older)) => {
+            domains::rebuild(store)?;
+            write_format(store, ours)
+        }
         Some(theirs) => {
             let text = format!(
                 "frontier store: format {}, this build reads {}; go on with the version that wrote it, or crawl anew into another directory",
@@ -143,7 +147,10 @@ fn add_up<S: Store>(store: &S) -> Result<Totals, StoreError> {
     let (mut totals, mut from) = (Totals { scheduled: scheduled(store)?, ..Totals::default() }, Vec::new());
     loop {
         let rows = store.peek(Keyspace::Origin, &from, &[0xff], PAGE)?;
-        let Some((last, _)) = rows.last() else { return Ok(totals) };
+        let Some((last, _)) = rows.last() else {
+            totals.spent = totals.spent_at_least();
+            return Ok(totals);
+        };
         from.clone_from(last);
         from.push(0);
         for (key, value) in rows {
@@ -154,6 +161,7 @@ fn add_up<S: Store>(store: &S) -> Result<Totals, StoreError> {
             let record = OriginRecord::decode(&value).or_else(|_| recount(store, &origin))?;
             totals.origins += 1;
             totals.add(&record.summary);
+            totals.spend(Spent { pages: 0, bytes: record.summary.bytes() });
         }
     }
 }

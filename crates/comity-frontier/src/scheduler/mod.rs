@@ -211,7 +211,7 @@ impl Scheduler {
     #[must_use]
     pub fn stats(&self, now: Instant) -> Stats {
         let leased = u64::from(self.leases.held());
-        let Totals { admitted, queued, done, refused, failed, scheduled, .. } = self.totals;
+        let Totals { admitted, queued, done, refused, failed, scheduled, spent, .. } = self.totals;
         let SinceStart { damaged, turned_away, expired, stale } = self.since_start;
         Stats {
             queued: queued.saturating_sub(leased).saturating_sub(damaged),
@@ -223,6 +223,7 @@ impl Scheduler {
             damaged,
             scheduled,
             returned: 0,
+            spent,
             next_visit: None,
             origins: self.origins(),
             stuck: self.due.stuck() as u64 + self.stuck_asleep,

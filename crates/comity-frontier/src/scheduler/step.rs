@@ -224,6 +224,7 @@ impl Scheduler {
         let Candidate { index, priority, sequence, queued } = candidate;
         let spot = Spot { origin: index, priority, sequence };
         let pace = self.origins.get(index as usize).map(|state| state.pace).unwrap_or_default();
+        let received = self.particulars.get(index as usize).map_or(0, |known| known.summary.bytes());
         let id = self.leases.open(HeldLease { spot, key: queued.key, errand: Errand::Head, deadline });
         self.serve(index, |state, _| {
             state.heads += 1;
@@ -234,7 +235,7 @@ impl Scheduler {
         });
         let QueuedUrl { url, key: _, depth, hops, via, seed, attempts, visited } = queued;
         let attempt = attempts.saturating_add(1);
-        Lease { id, url, depth, hops, via, seed, priority, attempt, visited, deadline, pace, allowance }
+        Lease { id, url, depth, hops, via, seed, priority, attempt, visited, deadline, pace, received, allowance }
     }
 
     /// The judge refuses the URL: hands it out to be recorded. The origin keeps its turn, for a few in a row.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use comity_frontier::{Frontier, LeaseId, Leased, Offer, Offered, Settled, Settlement};
+use comity_frontier::{Frontier, LeaseId, Leased, Offer, Offered, Settled, Settlement, Spent};
 use comity_policy::{
     Hold, Instant, Judge, Judgement, OptOuts, OriginPace, Overlap, Ready, Reason, RobotsEvent, RobotsLife,
     RobotsPolicy, SeededRandom, Terms, Turn, WallTime,
@@ -95,19 +95,19 @@ pub(crate) fn free() -> Turn {
 }
 
 pub(crate) fn done(lease: LeaseId, turn: Turn) -> Settlement {
-    Settlement::Done { lease, links: Vec::new(), pace: OriginPace::default(), turn }
+    Settlement::Done { lease, spent: Spent::default(), links: Vec::new(), pace: OriginPace::default(), turn }
 }
 
 pub(crate) fn done_with(lease: LeaseId, links: Vec<Offer>, turn: Turn) -> Settlement {
-    Settlement::Done { lease, links, pace: OriginPace::default(), turn }
+    Settlement::Done { lease, spent: Spent::default(), links, pace: OriginPace::default(), turn }
 }
 
 pub(crate) fn retry(lease: LeaseId, turn: Turn, not_before: Instant) -> Settlement {
-    Settlement::Retry { lease, pace: OriginPace::default(), turn, not_before }
+    Settlement::Retry { lease, spent: Spent::default(), pace: OriginPace::default(), turn, not_before }
 }
 
 pub(crate) fn failed(lease: LeaseId, turn: Turn) -> Settlement {
-    Settlement::Failed { lease, pace: OriginPace::default(), turn }
+    Settlement::Failed { lease, spent: Spent::default(), pace: OriginPace::default(), turn }
 }
 
 pub(crate) fn snooze(lease: LeaseId, turn: Turn, until: Instant) -> Settlement {

@@ -23,7 +23,14 @@ fn visited(millis: u64) -> Visited {
 fn again(lease: &Lease, now: u64, next: u64) -> Settlement {
     let revisit = Box::new(Revisit { at: wall(next), priority: 3, visited: visited(now) });
     let told = Some((OriginPace::default(), turn(now)));
-    Settlement::Again { lease: lease.id, ending: Ending::Done, links: Vec::new(), told, revisit }
+    Settlement::Again {
+        lease: lease.id,
+        spent: Spent::default(),
+        ending: Ending::Done,
+        links: Vec::new(),
+        told,
+        revisit,
+    }
 }
 
 fn hinted(text: &str, modified: u64) -> comity_frontier::Offer {
@@ -50,7 +57,7 @@ cases! {
         let revisit = Box::new(Revisit { at: wall(5000), priority: 3, visited: known.clone() });
         let links = offers(["http://a.test/x", "http://a.test/y"]);
         let told = Some((OriginPace::default(), turn(10)));
-        let end = Settlement::Again { lease: first.id, ending: Ending::Done, links, told, revisit };
+        let end = Settlement::Again { lease: first.id, spent: Spent::default(), ending: Ending::Done, links, told, revisit };
         assert_eq!(settle(frontier, end, at(5)).await, [Offered::Seen, Offered::New]);
         let stats = frontier.stats(at(5)).await.unwrap();
         assert_eq!((stats.done, stats.queued, stats.seen, stats.scheduled, stats.returned), (1, 1, 2, 1, 0));
@@ -112,7 +119,7 @@ cases! {
         let (refused, failed) = (leased.refused[0].id, leased.leases[0].id);
         let revisit = Box::new(Revisit { at: wall(1000), priority: 3, visited: visited(0) });
         let end = |lease, ending, told| {
-            Settlement::Again { lease, ending, links: Vec::new(), told, revisit: revisit.clone() }
+            Settlement::Again { lease, spent: Spent::default(), ending, links: Vec::new(), told, revisit: revisit.clone() }
         };
         settle(frontier, end(refused, Ending::Refused, None), at(0)).await;
         settle(frontier, end(failed, Ending::Failed, Some((OriginPace::default(), turn(500)))), at(0)).await;

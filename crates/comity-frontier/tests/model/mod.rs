@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use comity_frontier::{Class, LeaseId, Leased, SchedulerConfig, Stats};
-use comity_policy::{Instant, Overlap, Turn};
+use comity_frontier::{Class, LeaseId, Leased, Offered, SchedulerConfig, Stats};
+use comity_policy::{Instant, Overlap, Reason, Turn};
 use comity_url::{CrawlUrl, Origin};
 
 pub(crate) const ORIGINS: usize = 4;
+const DOMAINS: usize = 2;
 const NEVER: u64 = u64::MAX;
 const LEAST_HOLD: u64 = 1000;
 const REFUSALS_IN_A_ROW: u32 = 16;
@@ -82,7 +83,7 @@ pub(crate) enum Errand {
 
 impl Model {
     pub(crate) fn new(config: SchedulerConfig) -> Self {
-        let class = |index| config.classes.of(&Origin::parse(&format!("http://o{index}.test")).unwrap());
+        let class = |index| config.classes.of(&Origin::parse(&format!("http://{}", host(index))).unwrap());
         let origins = (0..ORIGINS).map(|index| OriginModel { class: class(index), ..OriginModel::default() }).collect();
         let passed_over = config.resident_origins as usize >= ORIGINS;
         let passed_over = passed_over.then_some([0; 4]);
@@ -293,6 +294,45 @@ impl Model {
         due.chain(self.leases.values().map(|lease| lease.deadline)).chain(visits).min()
     }
 
+    /// What a new URL of an origin is answered. Those that leave with the same commit still count.
+    pub(crate) fn answer(&self, origin: usize) -> Offered {
+        let Holds { pages, queued } = self.holds(origin % DOMAINS);
+        if pages >= self.config.pages_per_domain {
+            return Offered::Refused(Reason::UrlBudgetDomain);
+        }
+        if queued >= self.config.queued_per_domain {
+            return Offered::Refused(Reason::UrlBudgetPending);
+        }
+        Offered::New
+    }
+
+    fn holds(&self, domain: usize) -> Holds {
+        let count = |wanted: &dyn Fn(State) -> bool| {
+            let of = self.urls.iter().filter(|url| url.origin % DOMAINS == domain);
+            of.filter(|url| wanted(url.state)).count() as u64
+        };
+        let pages = count(&|state| !matches!(state, State::Refused | State::Returned));
+        let queued = count(&|state| matches!(state, State::Waiting | State::Deferred(_) | State::Out));
+        Holds { pages, queued }
+    }
+
+    /// What the store must hold of each domain, by its name: version, pages, queued.
+    pub(crate) fn domains(&self) -> Vec<(String, Vec<u8>)> {
+        let row = |domain: usize| {
+            let Holds { pages, queued } = self.holds(domain);
+            let mut row = vec![1];
+            for mut number in [pages, queued] {
+                while number > 127 {
+                    row.push((number & 127) as u8 | 128);
+                    number >>= 7;
+                }
+                row.push(number as u8);
+            }
+            (format!("d{domain}.test"), row)
+        };
+        (0..DOMAINS).map(row).filter(|(_, row)| row[1..] != [0, 0]).collect()
+    }
+
     fn of(&self, origin: usize) -> impl Iterator<Item = &Url> {
         self.urls.iter().filter(move |url| url.origin == origin)
     }
@@ -305,6 +345,17 @@ impl Model {
     fn open(&self, origin: usize) -> impl Iterator<Item = &LeaseModel> {
         self.leases.values().filter(move |lease| self.urls[lease.url].origin == origin)
     }
+}
+
+/// What the origins of a domain hold together.
+struct Holds {
+    pages: u64,
+    queued: u64,
+}
+
+/// Two origins share a domain.
+pub(crate) fn host(origin: usize) -> String {
+    format!("o{origin}.d{}.test", origin % DOMAINS)
 }
 
 fn key(url: &CrawlUrl) -> [u8; 16] {

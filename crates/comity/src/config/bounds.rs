@@ -72,11 +72,22 @@ pub(super) fn crawl(file: &ConfigFile) -> Result<CrawlLimits, ConfigError> {
         retries: 2,
         max_redirects: 5,
         max_pages_per_origin: 100_000,
+        max_bytes_per_origin: None,
+        max_pages_per_domain: None,
+        max_pending_per_domain: 1_000_000,
     };
     set(&mut limits.retries, "crawl", "retries", typed.retries, 0..=10, u32::from)?;
     set(&mut limits.max_redirects, "crawl", "max_redirects", typed.max_redirects, 0..=20, |count| count)?;
     let pages = &mut limits.max_pages_per_origin;
-    set(pages, "crawl", "max_pages_per_origin", typed.max_pages_per_origin, 1..=u64::from(u32::MAX), |count| count)?;
+    let counts = || 1..=u64::from(u32::MAX);
+    set(pages, "crawl", "max_pages_per_origin", typed.max_pages_per_origin, counts(), |count| count)?;
+    let bytes = &mut limits.max_bytes_per_origin;
+    let sizes = ByteSize(1)..=ByteSize(1024 * TIB);
+    set(bytes, "crawl", "max_bytes_per_origin", typed.max_bytes_per_origin, sizes, |size| Some(size.0))?;
+    let pages = &mut limits.max_pages_per_domain;
+    set(pages, "crawl", "max_pages_per_domain", typed.max_pages_per_domain, counts(), Some)?;
+    let pending = &mut limits.max_pending_per_domain;
+    set(pending, "crawl", "max_pending_per_domain", typed.max_pending_per_domain, counts(), |count| count)?;
     Ok(limits)
 }
 
@@ -87,6 +98,7 @@ pub(super) fn show_crawl(limits: &CrawlLimits, file: &mut CrawlSection) {
     file.retries = u8::try_from(limits.retries).ok();
     file.max_redirects = Some(limits.max_redirects);
     file.max_pages_per_origin = Some(limits.max_pages_per_origin);
+    file.max_pending_per_domain = Some(limits.max_pending_per_domain);
 }
 
 /// Sizes that have to fit into memory; their ranges see to it that they do.
@@ -160,11 +172,20 @@ mod tests {
         ("crawl", "retries", "0", |c| c.limits.retries == 0),
         ("crawl", "max_redirects", "1", |c| c.limits.max_redirects == 1),
         ("crawl", "max_pages_per_origin", "7", |c| c.limits.max_pages_per_origin == 7),
+        ("crawl", "max_pending_per_domain", "7", |c| c.limits.max_pending_per_domain == 7),
+    ];
+
+    /// As [`ROWS`], for keys that are off unless they are typed: there is no value to show.
+    const OFF: &[Row] = &[
+        ("crawl", "max_pages", "7", |c| c.limits.max_pages == Some(7)),
+        ("crawl", "max_bytes", "\"7KiB\"", |c| c.limits.max_bytes == Some(7168)),
+        ("crawl", "max_bytes_per_origin", "\"7KiB\"", |c| c.limits.max_bytes_per_origin == Some(7168)),
+        ("crawl", "max_pages_per_domain", "7", |c| c.limits.max_pages_per_domain == Some(7)),
     ];
 
     #[test]
     fn every_key_arrives_where_it_acts_and_stands_in_the_resolved_configuration() {
-        for (section, key, value, arrived) in ROWS {
+        for (section, key, value, arrived) in ROWS.iter().chain(OFF) {
             assert!(!arrived(&resolve("").unwrap()), "{key}: {value} is the default");
             let config = resolve(&format!("[{section}]\n{key} = {value}")).unwrap();
             assert!(arrived(&config), "{key}");
@@ -177,6 +198,10 @@ mod tests {
             let has = |text: &str| text.lines().any(|line| line.starts_with(&format!("{key} = ")));
             assert!(has(&shown) && has(typed), "{key} is not shown");
             assert!(reference.contains(&format!("| `{key}` |")), "{key} is not documented");
+        }
+        for (_, key, ..) in OFF {
+            let is_shown = typed.lines().any(|line| line.starts_with(&format!("# {key} = ")));
+            assert!(is_shown && reference.contains(&format!("| `{key}` |")), "{key} is not documented");
         }
         let (typed, defaults) =
             (CrawlConfig::resolve(ConfigFile::parse(typed, None).unwrap()).unwrap(), resolve("").unwrap());
@@ -216,6 +241,9 @@ mod tests {
             ("crawl", "retries", "11"),
             ("crawl", "max_redirects", "21"),
             ("crawl", "max_pages_per_origin", "0"),
+            ("crawl", "max_bytes_per_origin", "\"0B\""),
+            ("crawl", "max_pages_per_domain", "0"),
+            ("crawl", "max_pending_per_domain", "0"),
         ];
         for (section, key, value) in rows {
             let error = resolve(&format!("[{section}]\n{key} = {value}")).unwrap_err();

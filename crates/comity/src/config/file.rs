@@ -135,6 +135,12 @@ section! {
         max_redirects: u8,
         /// URLs taken per origin, refused ones not counted; default 100,000.
         max_pages_per_origin: u64,
+        /// Body bytes of one origin, over all runs; default none.
+        max_bytes_per_origin: ByteSize,
+        /// URLs taken per registrable domain, refused ones not counted; default none.
+        max_pages_per_domain: u64,
+        /// URLs queued per registrable domain; default 1,000,000.
+        max_pending_per_domain: u64,
     }
 }
 

@@ -92,6 +92,12 @@ pub struct CrawlLimits {
     pub max_redirects: u8,
     /// URLs taken per origin, refused ones not counted.
     pub max_pages_per_origin: u64,
+    /// Body bytes received of one origin, over all runs.
+    pub max_bytes_per_origin: Option<u64>,
+    /// URLs taken per registrable domain, refused ones not counted.
+    pub max_pages_per_domain: Option<u64>,
+    /// URLs queued per registrable domain.
+    pub max_pending_per_domain: u64,
 }
 
 /// Where the queue is kept.

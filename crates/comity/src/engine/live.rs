@@ -30,11 +30,14 @@ impl Shared {
     }
 
     /// Why a queued URL does not belong to the crawl any more: the operator's patterns or the depth changed while it waited, or
-    /// it was brought here from elsewhere.
+    /// it was brought here from elsewhere; or its origin has sent all the bytes that it may.
     pub(super) fn left_out(&self, trip: &Trip, live: &Live) -> Option<Reason> {
         let scope = self.scope();
         if scope.excludes(&trip.url) {
             return Some(Reason::UrlScope);
+        }
+        if live.limits.max_bytes_per_origin.is_some_and(|most| trip.received >= most) {
+            return Some(Reason::UrlBudgetBytes);
         }
         if trip.seed || self.errand(trip) == Errand::Sitemap {
             return None;

@@ -2,7 +2,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_frontier::{Ending, LeaseId, Leased, Offer, Offered, Settlement, TurnNews};
+use comity_frontier::{Ending, LeaseId, Leased, Offer, Offered, Settlement, Spent, TurnNews};
 use comity_gate::RobotsNews;
 use comity_policy::{Decision, Instant, Ready, Reason};
 use comity_url::{CrawlUrl, Origin};
@@ -36,6 +36,8 @@ pub(crate) struct Engine {
     /// URLs that earlier runs of this crawl took in, and how many of them they left.
     earlier: u64,
     found: u64,
+    /// What earlier runs of this crawl spent.
+    before: Spent,
 }
 
 /// What a task works on.
@@ -90,6 +92,7 @@ impl Engine {
             unpublished: false,
             earlier: 0,
             found: 0,
+            before: Spent::default(),
         }
     }
 
@@ -122,7 +125,8 @@ impl Engine {
 
     async fn crawl(&mut self, seeds: &[CrawlUrl]) -> Result<End, Error> {
         let found = self.shared.frontier.stats(self.started).await?;
-        (self.earlier, self.found) = (found.seen, found.queued);
+        (self.earlier, self.found, self.before) = (found.seen, found.queued, found.spent);
+        self.note_spent();
         self.offer_seeds(seeds).await?;
         loop {
             self.keep_safe().await?;
@@ -211,20 +215,45 @@ impl Engine {
     fn places(&self) -> usize {
         let free = self.total.saturating_sub(self.visits);
         let beside = self.total.saturating_mul(BESIDE).saturating_sub(self.tasks.len());
-        let pages = self.shared.tally().summary.pages();
+        let pages = self.spent().pages;
         let left = self.shared.live().limits.max_pages.map_or(usize::MAX, |most| {
             usize::try_from(most.saturating_sub(pages)).unwrap_or(usize::MAX).saturating_sub(self.visits)
         });
         free.min(beside).min(left)
     }
 
+    /// Pages and bytes of this crawl, over all runs (docs/decisions/0047).
+    fn spent(&self) -> Spent {
+        let tally = self.shared.tally();
+        Spent { pages: self.before.pages + tally.summary.pages(), bytes: self.before.bytes + tally.summary.bytes }
+    }
+
+    /// Says what earlier runs took of the limits.
+    fn note_spent(&self) {
+        let (live, Spent { pages, bytes }) = (self.shared.live(), self.before);
+        let told = [
+            ("max_pages", live.limits.max_pages, pages, "pages"),
+            ("max_bytes", live.limits.max_bytes, bytes, "bytes"),
+        ];
+        for (key, most, spent, what) in told {
+            if let Some(most) = most.filter(|_| spent > 0) {
+                let more = if spent >= most { "; a higher one goes on" } else { "" };
+                self.shared
+                    .tally()
+                    .summary
+                    .notes
+                    .push(format!("{key} = {most}: earlier runs took {spent} {what} of it{more}"));
+            }
+        }
+    }
+
     /// The limit that is reached, by its key.
     fn limit(&self) -> Option<&'static str> {
         let live = self.shared.live();
         let limits = &live.limits;
-        let tally = self.shared.tally();
-        let pages = limits.max_pages.is_some_and(|most| tally.summary.pages() >= most);
-        let bytes = limits.max_bytes.is_some_and(|most| tally.summary.bytes >= most);
+        let spent = self.spent();
+        let pages = limits.max_pages.is_some_and(|most| spent.pages >= most);
+        let bytes = limits.max_bytes.is_some_and(|most| spent.bytes >= most);
         let time = limits.max_duration.is_some_and(|most| self.elapsed() >= most);
         [("max_pages", pages), ("max_bytes", bytes), ("max_duration", time)]
             .iter()
@@ -325,7 +354,7 @@ impl Engine {
             turn.ready = Ready { at: later, clock: Reason::RateBackoff };
         }
         if trip.attempt <= shared.live().limits.retries {
-            let retry = Settlement::Retry { lease, pace, turn, not_before: later };
+            let retry = Settlement::Retry { lease, pace, turn, not_before: later, spent: Spent::default() };
             shared.tally().summary.retries += 1;
             return shared.settle(retry, None).await;
         }
@@ -333,9 +362,9 @@ impl Engine {
         let settlement = match shared.next_try(&trip, reason) {
             Some(revisit) => {
                 let (ending, told) = (Ending::Failed, Some((pace, turn)));
-                Settlement::Again { lease, ending, links: Vec::new(), told, revisit }
+                Settlement::Again { lease, ending, links: Vec::new(), told, revisit, spent: Spent::default() }
             }
-            None => Settlement::Failed { lease, pace, turn },
+            None => Settlement::Failed { lease, pace, turn, spent: Spent::default() },
         };
         shared.settle(settlement, Some(trip.outcome(UrlEnding::Failed(reason)))).await
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use comity_extract::{Page as Extracted, Sitemap};
 use comity_fetch::{Fetched, Refused, Request};
 use comity_frontier::{
-    Ending, Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Revisit, Settled as Applied, Settlement,
+    Ending, Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Revisit, Settled as Applied, Settlement, Spent,
 };
 use comity_gate::Admission;
 use comity_policy::{Allowance, Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
@@ -83,7 +83,7 @@ impl Shared {
         match self.next_try(trip, reason) {
             Some(revisit) => {
                 let ending = Ending::Refused;
-                Settlement::Again { lease, ending, links: Vec::new(), told: None, revisit }
+                Settlement::Again { lease, ending, links: Vec::new(), told: None, revisit, spent: Spent::default() }
             }
             None => Settlement::Refused { lease },
         }
@@ -131,7 +131,8 @@ impl Shared {
         let mut seen = Seen::of(&capture, found.list.is_some());
         let offers =
             if news.is_unchanged() { Vec::new() } else { self.read(trip, errand, &next, &found, (follow, &seen)) };
-        self.tally().summary.bytes += capture.body.len();
+        let bytes = capture.body.len();
+        self.tally().summary.bytes += bytes;
         let mut fate = Fate::of(&next, outcome);
         let handled = match errand {
             Errand::Page => self.tell_handler((trip, news), &capture, &decision, found.page.as_ref(), &next),
@@ -153,7 +154,8 @@ impl Shared {
             Fate::Failed(reason) => self.next_try(trip, reason),
             Fate::Retry => None,
         };
-        Ok((self.settlement(id, (fate, again), offers, paced), fate.ending(&next)))
+        let spent = Spent { pages: fate.is_page(&next, errand).into(), bytes };
+        Ok((self.settlement(id, (fate, again), offers, paced, spent), fate.ending(&next)))
     }
 
     /// Fetches; where bodies may overlap, the origin's turn is given on as soon as the head is here.
@@ -248,7 +250,9 @@ impl Shared {
         if refused.reason == Reason::FetchDnsTimeout && trip.attempt <= self.live().limits.retries {
             self.tally().summary.retries += 1;
             let not_before = self.clock.now().after(self.gate.politeness().delay * trip.attempt * 4);
-            return Ok((Settlement::Retry { lease: id, pace: paced.0, turn: paced.1, not_before }, None));
+            let (pace, turn) = paced;
+            let spent = Spent::default();
+            return Ok((Settlement::Retry { lease: id, pace, turn, not_before, spent }, None));
         }
         self.keeper.not_fetched(trip, &decision, refused.reason, Some(refused.detail)).await?;
         self.tally().refused(refused.reason);
@@ -267,15 +271,20 @@ impl Shared {
         (fate, again): (Fate, Option<Box<Revisit>>),
         links: Vec<Offer>,
         (pace, turn): Paced,
+        spent: Spent,
     ) -> Settlement {
         let told = Some((pace, turn));
         match (fate, again) {
-            (Fate::Retry, _) => Settlement::Retry { lease, pace, turn, not_before: turn.ready.at.max(self.later()) },
-            (Fate::Done(_) | Fate::Unhandled, None) => Settlement::Done { lease, links, pace, turn },
-            (Fate::Failed(_), None) => Settlement::Failed { lease, pace, turn },
-            (Fate::Done(_), Some(revisit)) => Settlement::Again { lease, ending: Ending::Done, links, told, revisit },
+            (Fate::Retry, _) => {
+                Settlement::Retry { lease, pace, turn, not_before: turn.ready.at.max(self.later()), spent }
+            }
+            (Fate::Done(_) | Fate::Unhandled, None) => Settlement::Done { lease, links, pace, turn, spent },
+            (Fate::Failed(_), None) => Settlement::Failed { lease, pace, turn, spent },
+            (Fate::Done(_), Some(revisit)) => {
+                Settlement::Again { lease, ending: Ending::Done, links, told, revisit, spent }
+            }
             (Fate::Failed(_) | Fate::Unhandled, Some(revisit)) => {
-                Settlement::Again { lease, ending: Ending::Failed, links, told, revisit }
+                Settlement::Again { lease, ending: Ending::Failed, links, told, revisit, spent }
             }
         }
     }
@@ -385,6 +394,12 @@ impl Fate {
             (_, Outcome::Failed(reason)) => Self::Failed(reason),
             (_, Outcome::Answered { status, .. }) => Self::Done(status),
         }
+    }
+
+    /// True for what `max_pages` counts: as [`Shared::count`] does.
+    fn is_page(self, next: &Next, errand: Errand) -> bool {
+        let is_redirect = matches!(next, Next::Redirect(_) | Next::DeadRedirect);
+        matches!(self, Self::Done(_)) && !is_redirect && errand != Errand::Sitemap
     }
 
     const fn ending(self, next: &Next) -> Option<UrlEnding> {

@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use comity::policy::Reason;
+use comity::config::ByteSize;
+use comity::policy::{Reason, WallTime};
 use comity::{End, UrlEnding};
-use comity_fetch::ResolveError;
+use comity_fetch::{ResolveError, SystemClock};
 use comity_testweb::{Answer, ConnectFault, Generated, Site};
 
-use crate::support::{asked, assert_clean, crawler, requests, run, web};
+use crate::support::{START, asked, assert_clean, crawler, requests, run, web};
 
 #[tokio::test(start_paused = true)]
 async fn names_that_do_not_exist_and_refused_addresses_end_at_once_and_the_crawl_goes_on() {
@@ -52,6 +53,53 @@ async fn limits_end_the_crawl_with_their_key() {
         assert_eq!(summary.pages(), pages, "{key}");
         assert_clean(&observer);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_counts_over_all_runs_of_a_crawl() {
+    for key in ["max_pages", "max_bytes"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (net, observer) =
+            web([Site::new().name("a.test").generated(Generated::new(50, 5).bytes(1000).off_origin_percent(0))]);
+        // The next run begins later than the one before, as runs do.
+        let go_on = async |limit: u64, hours: i64| {
+            let at = WallTime::from_unix_millis(START.unix_millis() + hours * 3_600_000);
+            let clock = Arc::new(SystemClock::paused_at(at));
+            run(crawler(&net, &["http://a.test/"]).dir(dir.path()).clock(clock).configure(|file| match key {
+                "max_pages" => file.crawl.max_pages = Some(limit),
+                _ => file.crawl.max_bytes = Some(ByteSize(limit * 1000 - 500)),
+            }))
+            .await
+        };
+        let first = go_on(3, 0).await;
+        assert_eq!(
+            (first.pages(), first.end, first.notes.iter().any(|note| note.starts_with(key))),
+            (3, End::Limit(key), false),
+            "{key}: {first}"
+        );
+        let again = go_on(3, 1).await;
+        assert_eq!((again.pages(), again.robots, again.end), (0, 0, End::Limit(key)), "{key}: spent is spent: {again}");
+        assert!(again.notes.iter().any(|note| note.starts_with(key) && note.contains("goes on")), "{again}");
+        let more = go_on(5, 2).await;
+        assert_eq!((more.pages(), more.end), (2, End::Limit(key)), "{key}: {more}");
+        let pages: usize = requests(&observer).iter().filter(|url| !url.ends_with("/robots.txt")).count();
+        assert_eq!(pages, 5, "{key}");
+        assert_clean(&observer);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_origin_that_sent_its_bytes_is_asked_for_nothing_more_and_others_go_on() {
+    let page = || Answer::text("x".repeat(600));
+    let site = |name: &str| Site::new().name(name).page("/1", page()).page("/2", page()).page("/3", page());
+    let (net, observer) = web([site("a.test"), site("b.test")]);
+    let seeds = ["http://a.test/1", "http://a.test/2", "http://a.test/3", "http://b.test/1"];
+    let builder = crawler(&net, &seeds).configure(|file| file.crawl.max_bytes_per_origin = Some(ByteSize(1000)));
+    let summary = run(builder).await;
+    assert_eq!((asked(&observer, "http://a.test/3"), asked(&observer, "http://b.test/1")), (0, 1));
+    assert_eq!((summary.pages(), summary.left, summary.exit_code()), (3, 0, 0), "{summary}");
+    assert_eq!(summary.refused.get(&Reason::UrlBudgetBytes), Some(&1), "{summary}");
+    assert_clean(&observer);
 }
 
 #[tokio::test(start_paused = true)]

@@ -33,11 +33,15 @@ async fn retries_and_redirects_are_as_many_as_are_set() {
 
 #[tokio::test(start_paused = true)]
 async fn links_are_held_to_the_shape_that_is_set() {
-    let rows: [(Set, &str, Reason); 4] = [
+    let rows: [(Set, &str, Reason); 7] = [
         (|file| file.traps.path_segments = Some(2), "/a/b/c", Reason::UrlTrapSegments),
         (|file| file.traps.url_bytes = Some(25), "/longer-than-that", Reason::UrlLength),
         (|file| file.traps.repeated_segments = Some(1), "/a/b/a/b", Reason::UrlTrapRepeated),
         (|file| file.crawl.max_pages_per_origin = Some(1), "/second", Reason::UrlBudgetPages),
+        (|file| file.crawl.max_bytes_per_origin = Some(ByteSize(1)), "/second", Reason::UrlBudgetBytes),
+        (|file| file.crawl.max_pages_per_domain = Some(1), "/second", Reason::UrlBudgetDomain),
+        // The page that links there is itself queued until its links are.
+        (|file| file.crawl.max_pending_per_domain = Some(1), "/second", Reason::UrlBudgetPending),
     ];
     for (set, link, reason) in rows {
         for (is_set, expected) in [(false, (1, None)), (true, (0, Some(1)))] {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use comity::policy::{Clock, Identity, Instant, Politeness, Reason, SeededRandom, WallTime};
 use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, SystemClock};
 use comity_frontier::{
-    Frontier, Lease, Leased, Local, Offer, Offered, RefusedLease, SchedulerConfig, Settlement, TurnNews,
+    Frontier, Lease, Leased, Local, Offer, Offered, RefusedLease, SchedulerConfig, Settlement, Spent, TurnNews,
 };
 use comity_gate::{Admission, Gate, GateConfig, RobotsNews};
 use comity_url::{CrawlUrl, KeyHasher, Origin};
@@ -144,7 +144,7 @@ impl Shared {
         let (pace, turn) = self.gate.settle(receipt.unwrap(), outcome);
         // Until pages are visited again by a policy of the crawl's own: a place in the queue that comes due a day later.
         let again = self.clock.now().after(DAY);
-        self.settle(Settlement::Retry { lease: id, pace, turn, not_before: again }).await;
+        self.settle(Settlement::Retry { lease: id, spent: Spent::default(), pace, turn, not_before: again }).await;
         if capture.status == Some(200) && capture.fault.is_none() { Done::Page } else { Done::Failed }
     }
 
