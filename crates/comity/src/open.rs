@@ -140,6 +140,7 @@ fn scheduling(config: &CrawlConfig, clock: &dyn Clock) -> SchedulerConfig {
     SchedulerConfig {
         per_origin: config.politeness.per_origin,
         pages_per_origin: config.limits.max_pages_per_origin,
+        bytes_per_origin: config.limits.max_bytes_per_origin.unwrap_or(u64::MAX),
         pages_per_domain: config.limits.max_pages_per_domain.unwrap_or(u64::MAX),
         queued_per_domain: config.limits.max_pending_per_domain,
         classes: config.classes.clone(),
