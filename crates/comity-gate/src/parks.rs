@@ -39,6 +39,14 @@ impl Parks {
         self.parks.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes one in, and lets go of those whose time is over: as many are held as are in force.
+    fn put(&self, park: OperatorPark, now: WallTime) {
+        let mut parks = self.write();
+        parks.retain(|_, park| park.is_in_force(now));
+        parks.insert(park.origin.clone(), park);
+        self.count.store(parks.len(), Ordering::Release);
+    }
+
     fn hold(&self, origin: &Origin, now: WallTime) -> Option<Hold> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
@@ -62,9 +70,7 @@ impl Gate {
     /// [`Reason::ParkOperator`]. What left before is under way still: [`Gate::open_to`] tells. A later park of the same origin
     /// takes the place of the earlier one. Not remembered after the end of the process.
     pub fn park(&self, park: OperatorPark) {
-        let mut parks = self.inner.parks.write();
-        parks.insert(park.origin.clone(), park);
-        self.inner.parks.count.store(parks.len(), Ordering::Release);
+        self.inner.parks.put(park, self.inner.clock.wall());
     }
 
     /// Ends a park of the operator's; every other clock of the origin holds on.
@@ -93,5 +99,30 @@ impl Gate {
     /// What holds an origin that the operator parked.
     pub(crate) fn parked_by_operator(&self, origin: &Origin) -> Option<Hold> {
         self.inner.parks.hold(origin, self.inner.clock.wall())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parks_that_are_over_take_no_room() {
+        let parks = Parks::default();
+        let at = |second: i64| WallTime::from_unix_millis(second * 1000);
+        let park = |n: i64, until| OperatorPark {
+            origin: Origin::parse(&format!("https://o{n}.test")).unwrap(),
+            until,
+            why: "asked".into(),
+            at: at(n),
+        };
+        parks.put(park(-1, None), at(0));
+        for n in 0..100 {
+            parks.put(park(n, Some(at(n + 2))), at(n));
+            assert!(parks.read().len() <= 3, "at {n} s: {}", parks.read().len());
+        }
+        assert!(parks.hold(&park(-1, None).origin, at(100)).is_some(), "one without an end stays");
+        assert!(parks.hold(&park(99, None).origin, at(100)).is_some());
+        assert!(parks.hold(&park(0, None).origin, at(1)).is_none());
     }
 }

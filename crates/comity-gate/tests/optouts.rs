@@ -174,6 +174,32 @@ async fn files_that_grow_hold_at_once_and_are_not_looked_at_more_often_than_need
     assert_eq!((&told["reason"], &told["origin"]["optout"]["line"]), (&"optout".into(), &3.into()), "{told}");
 }
 
+#[test]
+fn who_looks_now_sees_what_was_written_before_whoever_else_looks() {
+    let (_dir, path) = file();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _inside = runtime.enter();
+    let gate = gate_over(&path);
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    drop(gate.optouts());
+                    gate.look_at_optouts();
+                }
+            });
+        }
+        let missed = (0..40).find(|n| {
+            add(&path, &format!("o{n}.test"));
+            let origin = Origin::parse(&format!("http://o{n}.test")).unwrap();
+            gate.look_at_optouts().covering(&origin).is_none() || gate.optouts().covering(&origin).is_none()
+        });
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(missed, None);
+    });
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_holds_is_not_lost_by_bad_lines_shorter_files_or_missing_ones() {
     let (dir, path) = file();

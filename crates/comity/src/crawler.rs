@@ -8,7 +8,7 @@ use comity_frontier::{Frontier, OtherRules, Store};
 use comity_gate::{Gate, GateConfig, OptOutFiles, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, Scope};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::config::{ConfigError, ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring};
@@ -81,12 +81,14 @@ impl Crawler {
     /// When the archive or the frontier cannot be written. Sites' faults are outcomes, never errors.
     pub async fn run(self) -> Result<Summary, Error> {
         let mut answering = JoinSet::new();
+        let (end, ended) = oneshot::channel::<()>();
         if let Some(door) = self.door {
-            answering.spawn(serve(door, self.control));
+            answering.spawn(serve(door, self.control, async { drop(ended.await) }));
         }
         let outcome = self.engine.run(&self.seeds).await;
         // Nobody holds the queue, and the socket is gone, when this returns.
-        answering.shutdown().await;
+        drop(end);
+        while answering.join_next().await.is_some() {}
         let mut summary = outcome?;
         summary.notes.splice(0..0, self.notes);
         Ok(summary)

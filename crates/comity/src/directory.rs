@@ -94,7 +94,8 @@ pub(crate) fn put(new: &Path, path: &Path, text: &str) -> std::io::Result<()> {
 /// Only Unix opens folders.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> std::io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    File::open(folder)?.sync_all()
 }
 
 #[cfg(not(unix))]

@@ -19,7 +19,9 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
         let dir = args.dir.clone().unwrap_or_else(new_dir);
         let builder = Crawler::from_config(file).dir(&dir).accept_config(args.accept_config);
         let crawler = builder.accept_loss(args.accept_loss).build()?;
-        settings::source::remember(&dir, args)?;
+        if let Some(note) = settings::source::remember(&dir, args)? {
+            eprintln!("note: {note}");
+        }
         eprintln!("crawling into {}", dir.display());
         let summary = watched(crawler).await?;
         if args.json {

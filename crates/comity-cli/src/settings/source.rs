@@ -1,9 +1,12 @@
 //! How a crawl was started, so that its configuration can be read again: `DIR/state/source.toml`.
 
-use std::fs;
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use comity::config::ConfigFile;
+use comity_url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
 use super::{flags, of_user, optout_files};
@@ -22,9 +25,13 @@ struct Source {
     flags: ConfigFile,
 }
 
-/// Remembers how the crawl in `dir` was started. One that goes on without a file keeps the one that it had.
-pub(crate) fn remember(dir: &Path, args: &CrawlArgs) -> Result<(), Failure> {
-    let mut source = read(dir)?.unwrap_or_default();
+/// Remembers how the crawl in `dir` was started. One that goes on without a file keeps the one that it had. What was remembered
+/// and cannot be read is no reason not to crawl: it is written anew, and the note says so.
+pub(crate) fn remember(dir: &Path, args: &CrawlArgs) -> Result<Option<String>, Failure> {
+    let (mut source, note) = match read(dir) {
+        Ok(source) => (source.unwrap_or_default(), None),
+        Err(what) => (Source::default(), Some(format!("{what}; how the crawl was started before is forgotten"))),
+    };
     if let Some(file) = &args.config {
         source.config = Some(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
         source.flags = ConfigFile::default();
@@ -35,7 +42,17 @@ pub(crate) fn remember(dir: &Path, args: &CrawlArgs) -> Result<(), Failure> {
     source.flags.overlay(said);
     let wrong = |e: String| Failure::storage(format!("{} cannot be written: {e}", place(dir).display()));
     let text = toml::to_string_pretty(&source).map_err(|e| wrong(e.to_string()))?;
-    fs::write(place(dir), text).map_err(|e| wrong(e.to_string()))
+    write(&place(dir), &text).map_err(|e| wrong(e.to_string()))?;
+    Ok(note)
+}
+
+/// The old one stands until the new one is whole.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let new = path.with_extension("toml.new");
+    let mut file = File::create(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)
 }
 
 /// The configuration of the crawl in `dir`, read again: with `file`, what that says over what is in force; without, the layers
@@ -43,11 +60,13 @@ pub(crate) fn remember(dir: &Path, args: &CrawlArgs) -> Result<(), Failure> {
 pub(crate) fn again(dir: &Path, file: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     if let Some(file) = file {
         let mut settings = ConfigFile::read(&dir.join("crawl.toml"))?;
+        let known = settings.crawl.seeds.take();
         settings.overlay(ConfigFile::read(file)?);
+        settings.crawl.seeds = new_seeds(settings.crawl.seeds, known);
         return Ok(settings);
     }
     let hint = "give the file with --config";
-    let source = read(dir)?.unwrap_or_default();
+    let source = read(dir).map_err(|what| Failure::storage(what).hint(hint))?.unwrap_or_default();
     let Some(file) = &source.config else {
         let text = format!("the crawl in {} was started without a configuration file", dir.display());
         return Err(Failure::usage(text).hint(hint));
@@ -59,21 +78,52 @@ pub(crate) fn again(dir: &Path, file: Option<&PathBuf>) -> Result<ConfigFile, Fa
         settings.crawl.seeds = None;
     }
     settings.overlay(source.flags);
+    settings.crawl.seeds = new_seeds(settings.crawl.seeds, ConfigFile::read(&dir.join("crawl.toml"))?.crawl.seeds);
     Ok(settings)
+}
+
+/// The first seed that a file names and the crawl has not, for the crawl to refuse. Those that it has are not handed over: a list
+/// of a million would not fit a line of the socket.
+fn new_seeds(named: Option<Vec<String>>, known: Option<Vec<String>>) -> Option<Vec<String>> {
+    let known: HashSet<CrawlUrl> = known.iter().flatten().filter_map(|text| CrawlUrl::parse(text).ok()).collect();
+    let is_new = |text: &String| !CrawlUrl::parse(text).is_ok_and(|url| known.contains(&url));
+    named?.into_iter().find(is_new).map(|new| vec![new])
 }
 
 fn place(dir: &Path) -> PathBuf {
     dir.join("state").join("source.toml")
 }
 
-fn read(dir: &Path) -> Result<Option<Source>, Failure> {
+fn read(dir: &Path) -> Result<Option<Source>, String> {
     let path = place(dir);
     if !path.exists() {
         return Ok(None);
     }
-    let wrong = |what: &dyn std::fmt::Display| {
-        Failure::storage(format!("{} cannot be read: {what}", path.display())).hint("remove it, and give --config")
-    };
+    let wrong = |what: &dyn std::fmt::Display| format!("{} cannot be read: {what}", path.display());
     let text = fs::read_to_string(&path).map_err(|e| wrong(&e))?;
     toml::from_str(&text).map(Some).map_err(|e| wrong(&e.message()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seeds(texts: &[&str]) -> Option<Vec<String>> {
+        Some(texts.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn only_a_seed_that_the_crawl_has_not_is_handed_over() {
+        let known = || seeds(&["http://a.test/", "http://b.test/"]);
+        let table = [
+            (None, None),
+            (seeds(&[]), None),
+            (seeds(&["http://b.test", "HTTP://A.test:80/"]), None),
+            (seeds(&["http://b.test", "http://c.test/"]), seeds(&["http://c.test/"])),
+            (seeds(&["no URL"]), seeds(&["no URL"])),
+        ];
+        for (named, wanted) in table {
+            assert_eq!(new_seeds(named.clone(), known()), wanted, "{named:?}");
+        }
+    }
 }

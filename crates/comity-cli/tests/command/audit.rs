@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity::Crawler;
-use comity::config::{ByteSize, Moment, OverrideSection, Span};
+use comity::config::{ByteSize, ConfigFile, Moment, OverrideSection, Span};
+use comity::control::Reload;
 use comity::policy::{SeededRandom, WallTime};
 use comity_fetch::SystemClock;
 use comity_testweb::{Answer, Auditor, Observer, Site, Target, Web};
@@ -73,6 +74,12 @@ fn exceptions() -> Vec<OverrideSection> {
 }
 
 async fn crawl(dir: &Path, origins: usize, excepted: bool) -> Observer {
+    let (crawler, observer) = crawler(dir, origins, excepted);
+    eprintln!("{}", crawler.run().await.unwrap());
+    observer
+}
+
+fn crawler(dir: &Path, origins: usize, excepted: bool) -> (Crawler, Observer) {
     let epoch = WallTime::from_unix_millis(START);
     let web = (0..origins).fold(Web::builder(1).epoch(epoch), |web, number| web.site(site(number)));
     let (net, observer) = web.build().unwrap().in_memory();
@@ -90,8 +97,7 @@ async fn crawl(dir: &Path, origins: usize, excepted: bool) -> Observer {
             file.crawl.linger = Some(Span(Duration::from_secs(30)));
             file.overrides = excepted.then(exceptions);
         });
-    eprintln!("{}", crawler.build().unwrap().run().await.unwrap());
-    observer
+    (crawler.build().unwrap(), observer)
 }
 
 fn audited(home: &TempDir, dir: &Path, flags: &[&str]) -> (Option<i32>, Value) {
@@ -163,4 +169,36 @@ async fn what_the_evidence_does_not_bear_out_is_found() {
     assert_eq!(code, Some(1));
     assert!(found["counts"]["decision"].as_u64() > Some(0), "{found:#}");
     assert!(found["counts"]["page_without_robots"].as_u64() > Some(0), "{found:#}");
+}
+
+/// Each request is held to the floor of its own time.
+#[tokio::test(start_paused = true)]
+async fn a_delay_that_changed_in_the_middle_is_no_violation_and_hides_none() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let (crawler, _observer) = crawler(&dir, 10, false);
+    let (control, mut progress) = (crawler.control(), crawler.progress());
+    let run = tokio::spawn(crawler.run());
+    progress.wait_for(|progress| progress.pages >= 20).await.unwrap();
+    let first = dir.join("crawl.toml");
+    let mut file = ConfigFile::read(&first).unwrap();
+    let first = std::fs::read(&first).unwrap();
+    let secs = |secs| Some(Span(Duration::from_secs(secs)));
+    (file.politeness.delay, file.crawl.linger) = (secs(70), secs(120));
+    control.reload(file, Reload::Apply).await.unwrap();
+    run.await.unwrap().unwrap();
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, &found["violations"]), (Some(0), &serde_json::json!([])));
+    assert_eq!((&found["floor_ms"], &found["floor_most_ms"]), (&1000.into(), &70_000.into()));
+    // By the last configuration alone, what was sent under the first would be too soon.
+    let (code, found) = audited(&home, &dir, &["--floor", "70s"]);
+    assert_eq!((code, found["counts"]["too_soon"].as_u64() > Some(10)), (Some(1), true), "{found:#}");
+    // And had the first one asked for more, it would be found, whatever the last one says.
+    let is_first = |path: &std::path::PathBuf| std::fs::read(path).unwrap() == first;
+    let kept =
+        std::fs::read_dir(dir.join("configs")).unwrap().map(|entry| entry.unwrap().path()).find(is_first).unwrap();
+    let asked = String::from_utf8(first.clone()).unwrap().replace("delay = \"1s\"", "delay = \"2s\"");
+    std::fs::write(kept, asked).unwrap();
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, found["counts"]["too_soon"].as_u64() > Some(5)), (Some(1), true), "{found:#}");
 }

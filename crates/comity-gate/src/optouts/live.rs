@@ -35,9 +35,12 @@ impl LiveOptOuts {
         }
     }
 
-    /// Whoever asks next looks, however short ago the last look is.
-    pub(crate) fn look_next_time(&self) {
-        self.next_look.store(0, Ordering::Relaxed);
+    /// Looks now, however short ago the last look is, and gives what then stands. Waits for a look that is under way: its answer
+    /// may be that of before.
+    pub(crate) fn look_now(&self) -> Option<Arc<OptOuts>> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take_in(&mut files);
+        self.standing()
     }
 
     fn put(&self, all: OptOuts) {
@@ -61,10 +64,13 @@ impl LiveOptOuts {
 
     /// Takes in what changed; true when something did.
     fn look(&self) -> bool {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take_in(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn take_in(&self, files: &mut [OpenFile]) -> bool {
         let changed = files.iter_mut().fold(false, |changed, file| file.look() | changed);
         if changed {
-            self.put(OptOutFiles::together(&files));
+            self.put(OptOutFiles::together(files));
         }
         changed
     }

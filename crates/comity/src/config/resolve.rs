@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -248,14 +248,14 @@ impl CrawlConfig {
 }
 
 fn seeds(file: &ConfigFile) -> Result<Vec<CrawlUrl>, ConfigError> {
-    let mut seeds = Vec::new();
+    let (mut seeds, mut known) = (Vec::new(), HashSet::new());
     for text in file.crawl.seeds.as_deref().unwrap_or_default() {
         let seed = CrawlUrl::parse(text).map_err(|error| {
             let hint =
                 if text.contains("://") { "seeds are http or https URLs" } else { "did you leave out https:// ?" };
             ConfigError::new(format!("{text:?}: {error}")).at("seed").hint(hint)
         })?;
-        if !seeds.contains(&seed) {
+        if known.insert(seed.clone()) {
             seeds.push(seed);
         }
     }

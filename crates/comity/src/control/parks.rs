@@ -168,8 +168,7 @@ impl Control {
     pub(super) async fn optouts(&self) -> Result<Answer, ControlError> {
         let held = self.subject.hold()?;
         let Some(gate) = held.gate() else { return Ok(Answer::of(json!({"open": 0}))) };
-        gate.look_at_optouts();
-        let optouts = gate.optouts();
+        let optouts = gate.look_at_optouts();
         let open = last_request(gate, |origin| optouts.covering(origin).is_some()).await;
         held.poke();
         Ok(Answer::of(json!({"open": open})))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_archive::ConfigFacts;
+use comity_frontier::{OriginFilter, TurnNews};
 use comity_gate::{GateChange, OptOutFiles};
 use comity_url::CrawlUrl;
 use serde_json::json;
@@ -28,6 +29,8 @@ pub enum Reload {
 /// What was permitted under the old settings has ended by then, or takes unusually long.
 const PATIENCE: Duration = Duration::from_secs(35);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Origins that are looked at in one go.
+const PAGE: usize = 1000;
 
 impl Control {
     /// Puts another configuration in force, for queued URLs and leases that are not sent too: delays, gaps and rates, `include`
@@ -59,8 +62,10 @@ impl Control {
         let said = changes.iter().map(|change| format!("reloaded at {}: {change}", shared.clock.wall()));
         shared.tally().summary.notes.extend(said);
         *config = slim(next);
-        shared.poke.notify_one();
+        judge_anew(&shared).await?;
         let open = over(&shared, &before).await;
+        // Visits that began before may have been told to wait by the old settings meanwhile.
+        judge_anew(&shared).await?;
         Ok(answer(&changes, &notes, open, Some(digest)))
     }
 }
@@ -145,6 +150,25 @@ fn apply(shared: &Shared, next: &CrawlConfig, optouts: OptOutFiles) -> Arc<Live>
     shared.gate.look_at_optouts();
     shared.tally().add_overrides(&next.overrides);
     shared.set_live(Live { limits: next.limits.clone() })
+}
+
+/// Tells who waits until told when its turn is by the new settings: a longer `max_crawl_delay` or an override may let in whom the
+/// old ones held. Whoever they hold too is held again by its next judgement, without a request. Parks of the operator's stay.
+async fn judge_anew(shared: &Shared) -> Result<(), ControlError> {
+    let (mut after, now) = (None, shared.clock.now());
+    loop {
+        let page = shared.frontier.origins(OriginFilter::Stuck, after, PAGE, now).await?;
+        for standing in page.rows {
+            let origin = standing.waiting.origin;
+            let turn = shared.gate.turn_anew(&origin);
+            shared.frontier.turn(origin, TurnNews::RobotsReady { turn }, now).await?;
+        }
+        after = page.next;
+        if after.is_none() {
+            shared.poke.notify_one();
+            return Ok(());
+        }
+    }
 }
 
 /// Waits until nobody works by the old settings any more; tells how many do when that takes too long.

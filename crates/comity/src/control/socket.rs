@@ -4,9 +4,13 @@
 //! lines, the last of which says `ok` or `error`. A connection may ask again.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Longest line of a request or an answer, in bytes.
 pub const MOST_LINE: usize = 4 << 20;
+
+/// A connection that asks nothing for so long is closed: who asks later connects again.
+pub const IDLE: Duration = Duration::from_secs(60);
 
 /// The socket of the crawl in `dir`.
 #[must_use]

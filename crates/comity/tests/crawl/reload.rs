@@ -245,6 +245,35 @@ async fn an_override_comes_and_goes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_was_held_until_told_is_judged_by_the_new_settings() {
+    type Change = fn(&mut ConfigFile);
+    let table: [(&str, Change); 2] = [
+        ("a longer max_crawl_delay", |file| file.politeness.max_crawl_delay = Some(Span(Duration::from_secs(900)))),
+        ("an override of the rate", |file| file.overrides = Some(vec![excepted("rate")])),
+    ];
+    for (name, change) in table {
+        let dir = TempDir::new().unwrap();
+        let d = dir.path().join("d");
+        let slow = |name| both(name, 1).robots("User-agent: *\nCrawl-delay: 600\n");
+        let (net, observer) = web([slow("a.test"), slow("c.test"), both("b.test", 40)]);
+        let seeds = ["http://a.test/", "http://c.test/", "http://b.test/"];
+        let patient =
+            kept(&net, &seeds, &d).configure(|file| file.crawl.linger = Some(Span(Duration::from_secs(3600))));
+        let mut crawl = Steered::start(patient);
+        fetched(&mut crawl.progress, 10).await;
+        crawl.control.park("http://c.test".into(), None, "the owner asked").await.unwrap();
+        let asked = |host: &str| requests(&observer).iter().filter(|url| url.contains(host)).count();
+        let robots = (asked("a.test/robots.txt"), asked("c.test/robots.txt"));
+        assert_eq!(robots, (1, 1), "{name}");
+        assert_eq!((asked("a.test/"), asked("c.test/")), robots, "{name}");
+        reload(&crawl, &d, change).await;
+        crawl.end().await;
+        assert_eq!(asked("a.test/") - asked("a.test/robots.txt"), 3, "{name}: {:?}", requests(&observer));
+        assert_eq!(asked("c.test/"), 1, "{name}: it is parked");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lower_limit_ends_the_crawl_and_what_is_queued_stays() {
     let dir = TempDir::new().unwrap();
     let d = dir.path().join("d");

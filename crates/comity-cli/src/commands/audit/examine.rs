@@ -6,6 +6,7 @@ use std::time::Duration;
 use comity::policy::WallTime;
 
 use super::copies::Copies;
+use super::floors::Floors;
 use super::lives::{InForce, Lives, after};
 use super::report::{Audit, Kind, Violation};
 use super::requests::{Request, Wire};
@@ -14,7 +15,7 @@ use super::requests::{Request, Wire};
 const ROUNDED_MS: i64 = 2;
 
 /// Examines everything that was sent.
-pub(super) fn examine(wire: &Wire, copies: &Copies, floor: Duration, audit: &mut Audit) {
+pub(super) fn examine(wire: &Wire, copies: &Copies, floors: &Floors, audit: &mut Audit) {
     let mut origins: BTreeMap<&str, (Vec<&Request>, Vec<&Request>)> = BTreeMap::new();
     for request in &wire.requests {
         audit.requests += 1;
@@ -34,7 +35,7 @@ pub(super) fn examine(wire: &Wire, copies: &Copies, floor: Duration, audit: &mut
         let mut last: Option<WallTime> = None;
         for request in requests {
             let in_force = lives.at(request.at);
-            gap(request, last, &in_force, floor, wire, audit);
+            gap(request, last, &in_force, floors.of(request), wire, audit);
             let ended = after(request.at, request.head_ms);
             last = last.max(Some(ended));
             if request.robots_for.is_none() {

@@ -3,18 +3,16 @@
 mod copies;
 mod decisions;
 mod examine;
+mod floors;
 mod lives;
 mod report;
 mod requests;
 
-use std::path::Path;
-use std::time::Duration;
-
-use comity::config::ConfigFile;
 use comity_robots::Dialect;
 
 use self::copies::Copies;
 use self::decisions::Decisions;
+use self::floors::Floors;
 use self::report::Audit;
 use self::requests::Wire;
 use super::print;
@@ -29,13 +27,13 @@ pub(crate) fn run(args: &AuditArgs) -> Result<Exit, Failure> {
             .hint("a crawl with `--no-warc` cannot be audited; `comity verify` checks its records"));
     }
     let mut audit = Audit::default();
-    let floor = args.floor.map_or_else(|| floor_of(dir), |span| span.0);
-    audit.floor_ms = u64::try_from(floor.as_millis()).unwrap_or(u64::MAX);
     let (mut wire, copies) = (Wire::read(dir)?, Copies::read(dir)?);
+    let floors = args.floor.map_or_else(|| Floors::read(&wire, dir), |span| Floors::all(&wire, span.0));
+    (audit.floor_ms, audit.floor_most_ms) = floors.span_ms();
     if args.strict {
         wire.forget_exceptions();
     }
-    examine::examine(&wire, &copies, floor, &mut audit);
+    examine::examine(&wire, &copies, &floors, &mut audit);
     let dialect = wire.agents.first().map_or(Dialect::Standard, |agent| agent.dialect);
     Decisions::new(&copies, dialect).examine(dir, &mut audit)?;
     if args.json {
@@ -45,10 +43,4 @@ pub(crate) fn run(args: &AuditArgs) -> Result<Exit, Failure> {
         print(&audit.to_string())?;
     }
     Ok(if audit.total() == 0 { Exit::Done } else { Exit::Findings })
-}
-
-/// The delay that the crawl's configuration asks for, as it stands there: what else it names need not be there any more.
-fn floor_of(dir: &Path) -> Duration {
-    let file = ConfigFile::read(&dir.join("crawl.toml")).ok();
-    file.and_then(|file| file.politeness.delay).map_or(Duration::ZERO, |span| span.0)
 }

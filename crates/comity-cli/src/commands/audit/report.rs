@@ -64,8 +64,9 @@ pub(super) struct Audit {
     /// From when to when requests were sent.
     pub(super) first: Option<String>,
     pub(super) last: Option<String>,
-    /// Own floor that was asked for, in milliseconds.
+    /// Own floor that was asked for, in milliseconds: the least and the greatest, where the configuration changed.
     pub(super) floor_ms: u64,
+    pub(super) floor_most_ms: u64,
     pub(super) counts: BTreeMap<Kind, u64>,
     pub(super) violations: Vec<Violation>,
 }
@@ -99,7 +100,11 @@ impl std::fmt::Display for Audit {
             writeln!(f, "time         {first} to {last}")?;
         }
         let tightest = self.tightest_gap_ms.map_or_else(|| "none".to_owned(), |ms| format!("{ms} ms"));
-        writeln!(f, "gaps         {} measured, the tightest {tightest}; own floor {} ms", self.gaps, self.floor_ms)?;
+        let floor = match (self.floor_ms, self.floor_most_ms) {
+            (least, most) if least == most => format!("{least} ms"),
+            (least, most) => format!("{least} to {most} ms, as each file's configuration says"),
+        };
+        writeln!(f, "gaps         {} measured, the tightest {tightest}; own floor {floor}", self.gaps)?;
         writeln!(f, "decisions    {} made again, {} rest on no copy", self.decisions, self.decisions_skipped)?;
         if self.excepted > 0 {
             writeln!(

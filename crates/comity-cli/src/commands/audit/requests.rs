@@ -26,10 +26,14 @@ pub(super) struct Wire {
 }
 
 /// What a `warcinfo` says of who asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agent {
     pub(super) tokens: Vec<String>,
     pub(super) dialect: Dialect,
+    /// When its file begins.
+    pub(super) since: WallTime,
+    /// SHA-256 of the configuration that its file was written under.
+    pub(super) config: Option<String>,
 }
 
 /// One request.
@@ -83,7 +87,7 @@ impl Wire {
         let mut stream = WarcStream::new(BufReader::with_capacity(256 * 1024, file), 0);
         let number = self.files.len();
         self.files.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-        self.agents.push(Agent { tokens: Vec::new(), dialect: Dialect::Standard });
+        self.agents.push(Agent::default());
         let mut event = HashMap::new();
         loop {
             let mut part = Part::default();
@@ -96,7 +100,7 @@ impl Wire {
             };
             let kind = head.kind().to_owned();
             match kind.as_str() {
-                "warcinfo" => self.agents[number] = agent(&part.lines()),
+                "warcinfo" => self.agents[number] = agent(&head, &part.lines()),
                 "metadata" => {
                     let request = request(&event, &head, &part, number);
                     event.clear();
@@ -145,10 +149,16 @@ fn find<'a>(lines: &'a [(String, String)], name: &str) -> Option<&'a str> {
     lines.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
 }
 
-fn agent(lines: &[(String, String)]) -> Agent {
+fn agent(head: &WarcHead, lines: &[(String, String)]) -> Agent {
     let tokens = lines.iter().filter(|(name, _)| name == "comity-agent-token").map(|(_, token)| token.clone());
     let google = find(lines, "robots").is_some_and(|policy| policy.contains("dialect google"));
-    Agent { tokens: tokens.collect(), dialect: if google { Dialect::Google } else { Dialect::Standard } }
+    let config = find(lines, "comity-policy-digest").and_then(|text| text.strip_prefix("sha256:"));
+    Agent {
+        tokens: tokens.collect(),
+        dialect: if google { Dialect::Google } else { Dialect::Standard },
+        since: head.field("WARC-Date").and_then(|date| date.parse().ok()).unwrap_or_default(),
+        config: config.filter(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit())).map(str::to_owned),
+    }
 }
 
 /// Puts the records of one event together; `None` when nothing was sent.

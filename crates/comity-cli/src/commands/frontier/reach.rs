@@ -46,7 +46,7 @@ impl Crawl {
     pub(crate) fn running(dir: &Path) -> Result<Option<Self>, Failure> {
         #[cfg(unix)]
         if let Some(stream) = comity::control::socket::connect(dir)? {
-            return line::Line::new(stream).map(|line| Some(Self::Running(line)));
+            return line::Line::new(dir, stream).map(|line| Some(Self::Running(line)));
         }
         #[cfg(not(unix))]
         let _ = dir;
@@ -87,20 +87,26 @@ impl From<ControlError> for Failure {
 
 #[cfg(unix)]
 mod line {
-    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
     use std::os::unix::net::UnixStream;
-    use std::time::Duration;
+    use std::path::{Path, PathBuf};
+    use std::time::{Duration, Instant};
 
-    use comity::control::socket::MOST_LINE;
+    use comity::control::socket::{IDLE, MOST_LINE, connect};
     use comity::control::{Answer, ControlError, Op, Request, VERSION};
     use serde::Deserialize;
     use serde_json::Value;
 
     use crate::exit::Failure;
 
-    /// A connection to a crawl that runs.
+    /// A connection to a crawl that runs. One that was idle for long is made anew: the crawl closes it.
     #[derive(Debug)]
-    pub(crate) struct Line(BufReader<UnixStream>);
+    pub(crate) struct Line {
+        dir: PathBuf,
+        stream: BufReader<UnixStream>,
+        /// When it was used last.
+        used: Instant,
+    }
 
     /// One line of an answer.
     #[derive(Debug, Deserialize)]
@@ -114,17 +120,43 @@ mod line {
     const PATIENCE: Duration = Duration::from_secs(120);
 
     impl Line {
-        pub(super) fn new(stream: UnixStream) -> Result<Self, Failure> {
+        pub(super) fn new(dir: &Path, stream: UnixStream) -> Result<Self, Failure> {
             let set = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
             set.map_err(|e| Failure::unavailable(format!("the control socket: {e}")))?;
-            Ok(Self(BufReader::new(stream)))
+            Ok(Self { dir: dir.to_owned(), stream: BufReader::new(stream), used: Instant::now() })
         }
 
         pub(super) fn ask(&mut self, op: Op) -> Result<Answer, Failure> {
             let mut request = serde_json::to_string(&Request { v: VERSION, op })
                 .map_err(|e| Failure::usage(format!("the request cannot be written: {e}")))?;
             request.push('\n');
-            self.0.get_mut().write_all(request.as_bytes()).map_err(|e| gone(&e.to_string()))?;
+            // Half of it, so that no request is on its way when the crawl closes: whether it was taken in could not be told.
+            if self.used.elapsed() > IDLE / 2 {
+                self.connect_again()?;
+            }
+            let mut sent = self.send(&request);
+            // The other side had closed before: nobody read this.
+            if sent.as_ref().is_err_and(|e| e.kind() == ErrorKind::BrokenPipe) {
+                self.connect_again()?;
+                sent = self.send(&request);
+            }
+            sent.map_err(|e| gone(&e.to_string()))?;
+            let answer = self.answer();
+            self.used = Instant::now();
+            answer
+        }
+
+        fn send(&mut self, request: &str) -> std::io::Result<()> {
+            self.stream.get_mut().write_all(request.as_bytes())
+        }
+
+        fn connect_again(&mut self) -> Result<(), Failure> {
+            let stream = connect(&self.dir)?.ok_or_else(|| gone("it is over"))?;
+            *self = Self::new(&self.dir, stream)?;
+            Ok(())
+        }
+
+        fn answer(&mut self) -> Result<Answer, Failure> {
             let mut rows = Vec::new();
             loop {
                 let part: Part = serde_json::from_str(&self.line()?)
@@ -140,7 +172,7 @@ mod line {
 
         fn line(&mut self) -> Result<String, Failure> {
             let mut line = String::new();
-            let read = self.0.by_ref().take(MOST_LINE as u64 + 1).read_line(&mut line);
+            let read = self.stream.by_ref().take(MOST_LINE as u64 + 1).read_line(&mut line);
             read.map_err(|e| gone(&e.to_string()))?;
             if line.ends_with('\n') { Ok(line) } else { Err(gone("it ended before it had answered")) }
         }
@@ -149,5 +181,39 @@ mod line {
     fn gone(why: &str) -> Failure {
         Failure::unavailable(format!("the running crawl: {why}"))
             .hint("ask again: when it is over, its queue is opened")
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::os::unix::net::UnixListener;
+
+        use super::*;
+
+        /// Answers one request of each of the first `n` connections, and closes it.
+        fn closing(listener: UnixListener, n: usize) -> std::thread::JoinHandle<()> {
+            std::thread::spawn(move || {
+                for stream in listener.incoming().take(n) {
+                    let mut stream = BufReader::new(stream.unwrap());
+                    stream.read_line(&mut String::new()).unwrap();
+                    stream.get_mut().write_all(b"{\"v\":1,\"ok\":{}}\n").unwrap();
+                }
+            })
+        }
+
+        #[test]
+        fn a_connection_that_was_closed_while_idle_is_made_anew() {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::create_dir(dir.path().join("state")).unwrap();
+            let socket = comity::control::socket::path(dir.path());
+            let crawl = closing(UnixListener::bind(&socket).unwrap(), 2);
+            let mut line = Line::new(dir.path(), connect(dir.path()).unwrap().unwrap()).unwrap();
+            line.ask(Op::Stats).unwrap();
+            // Closed by now, as far as this side can tell: the next byte says so.
+            assert_eq!(line.stream.read(&mut [0]).unwrap(), 0);
+            line.ask(Op::Stats).unwrap();
+            crawl.join().unwrap();
+            assert_eq!(line.stream.read(&mut [0]).unwrap(), 0);
+            line.ask(Op::Stats).expect_err("nobody is there any more");
+        }
     }
 }

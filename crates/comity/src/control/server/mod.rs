@@ -8,6 +8,6 @@ pub(crate) use unix::serve;
 
 /// There is no door here to answer at.
 #[cfg(not(unix))]
-pub(crate) async fn serve(door: super::socket::Door, _control: super::Control) {
+pub(crate) async fn serve(door: super::socket::Door, _control: super::Control, _end: impl Future<Output = ()>) {
     match door {}
 }

@@ -1,5 +1,6 @@
 //! Lines over Unix sockets.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,20 +10,19 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::super::socket::{Door, MOST_LINE};
+use super::super::socket::{Door, IDLE, MOST_LINE};
 use super::super::{Answer, Control, ControlError, Request, VERSION};
 
 /// Connections served at once; who comes then is told so.
 const CONNECTIONS: usize = 8;
-/// A connection that asks nothing for so long is closed.
-const IDLE: Duration = Duration::from_secs(60);
 /// An answer that nobody takes in for so long is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// After an accept that failed: the system is out of something.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Answers until it is dropped; the socket goes with it.
-pub(crate) async fn serve(door: Door, control: Control) {
+/// Answers until `end` comes, or it is dropped; the socket goes with it. When it returns, nobody that it answered holds the crawl
+/// any more.
+pub(crate) async fn serve(door: Door, control: Control, end: impl Future<Output = ()>) {
     let listener = match door.listener.try_clone().and_then(UnixListener::from_std) {
         Ok(listener) => listener,
         Err(error) => {
@@ -32,8 +32,13 @@ pub(crate) async fn serve(door: Door, control: Control) {
     };
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
+    let mut end = pin!(end);
     loop {
-        let stream = match listener.accept().await {
+        let accepted = tokio::select! {
+            () = &mut end => break,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::warn!(%error, "the control socket takes no connection");
@@ -54,6 +59,8 @@ pub(crate) async fn serve(door: Door, control: Control) {
             }
         });
     }
+    // Dropped, they would be told to end, and not waited for.
+    connections.shutdown().await;
 }
 
 /// Answers one line after the other.
