@@ -111,8 +111,9 @@ impl Sites {
     /// sitemap speaks for too many already.
     fn lend(&self, inner: &mut Inner, sitemap: &CrawlUrl, above: &Voice, level: u8, origin: &Origin) -> bool {
         if let Some(voice) = inner.voices.get_mut(sitemap) {
-            let lent = above.hosts.iter().map(|host| voice.speak_for(host)).fold(true, |all, one| all && one);
-            return voice.speak_for(origin.host()) && lent;
+            // As many of them as it may: none is passed over because of another.
+            let left = above.hosts.iter().filter(|host| !voice.speak_for(host)).count();
+            return voice.speak_for(origin.host()) && left == 0;
         }
         let is_full = inner.voices.len() >= MOST_VOICES;
         let taken = inner.taken.entry(origin.clone()).or_default();

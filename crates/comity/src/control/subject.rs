@@ -151,9 +151,10 @@ impl Held {
         }
     }
 
-    /// Something may be leasable that was not: tells whoever leases.
+    /// Something may be leasable that was not: tells whoever leases, and that it is to be made safe within a second.
     pub(super) fn poke(&self) {
         if let Self::Running(shared) = self {
+            shared.keeper.wrote();
             shared.poke.notify_one();
         }
     }
