@@ -51,6 +51,8 @@ pub struct Archive {
     pub(crate) preparer: Arc<Preparer>,
     unchecked: u64,
     checkpoints: CheckpointLog,
+    /// Set when the device refused to make a file safe: it may take a second try for done, although bytes are lost.
+    refused: bool,
     /// What has to be safe before records and checkpoints are.
     evidence: Option<UnsyncedEvidence>,
     /// When the last checkpoint was made, or none was needed.
@@ -136,6 +138,7 @@ impl Archive {
             }),
             unchecked: 0,
             checkpoints: CheckpointLog::open(dir)?,
+            refused: false,
             evidence: None,
             checkpointed: clock.wall(),
             config,
@@ -232,10 +235,12 @@ impl Archive {
     /// # Errors
     /// As [`Archive::flush`], and when the device refuses.
     pub fn sync(&mut self) -> Result<Vec<Stored>, ArchiveError> {
+        self.check_safe()?;
         self.flush_staged()?;
         self.sync_evidence()?;
-        self.warc.sync()?;
-        self.records.sync()?;
+        let synced = self.warc.sync().and_then(|()| self.records.sync());
+        self.refused = synced.is_err();
+        synced?;
         self.checkpoint_if_due()?;
         self.store_head()?;
         Ok(std::mem::take(&mut self.done))
@@ -282,6 +287,7 @@ impl Archive {
 
     /// Room on the device, in the frame and in the files, before an event starts.
     fn make_room(&mut self) -> Result<(), ArchiveError> {
+        self.check_safe()?;
         if self.unchecked >= FREE_EVERY {
             self.check_free()?;
             self.unchecked = 0;
@@ -331,13 +337,25 @@ impl Archive {
 
     /// Closes the open pair of files.
     fn roll(&mut self) -> Result<(), ArchiveError> {
+        self.check_safe()?;
         self.flush_staged()?;
         self.sync_evidence()?;
         self.base = None;
-        self.warc.close()?;
-        self.records.close()?;
+        let closed = self.warc.close().and_then(|()| self.records.close());
+        self.refused = closed.is_err();
+        closed?;
         self.checkpoint()?;
         self.store_head()
+    }
+
+    /// Nothing is called safe, or added, after what may be lost: the next start reads what is there.
+    fn check_safe(&self) -> Result<(), ArchiveError> {
+        if !self.refused {
+            return Ok(());
+        }
+        let problem =
+            "a file could not be made safe before: nothing more is stored. Look at the device, then start anew";
+        Err(ArchiveError::io(&self.dir, std::io::Error::other(problem)))
     }
 
     fn sync_evidence(&self) -> Result<(), ArchiveError> {

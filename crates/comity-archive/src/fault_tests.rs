@@ -6,9 +6,9 @@ mod common;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::disk::{Backing, Disk};
 use crate::{Archive, ArchiveConfig, ArchiveError, ChainVerifier, Event};
@@ -19,19 +19,24 @@ use common::{StillClock, capture, lines, page, refused, warc_records};
 struct SmallDisk {
     room: Arc<AtomicU64>,
     cuts_fail: bool,
+    /// The device refuses to make files safe whose names contain this.
+    refuses: Arc<Mutex<Option<&'static str>>>,
 }
 
 #[derive(Debug)]
 struct SmallFile {
     file: File,
+    path: PathBuf,
     room: Arc<AtomicU64>,
     cuts_fail: bool,
+    refuses: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Disk for SmallDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn Backing>> {
         let file = File::create_new(path)?;
-        Ok(Box::new(SmallFile { file, room: self.room.clone(), cuts_fail: self.cuts_fail }))
+        let (room, refuses) = (self.room.clone(), self.refuses.clone());
+        Ok(Box::new(SmallFile { file, path: path.to_owned(), room, cuts_fail: self.cuts_fail, refuses }))
     }
 
     fn free(&self, _: &Path) -> io::Result<Option<u64>> {
@@ -61,12 +66,16 @@ impl Backing for SmallFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        Backing::sync(&self.file)
+        let name = self.path.file_name().unwrap().to_string_lossy().into_owned();
+        match *self.refuses.lock().unwrap() {
+            Some(part) if name.contains(part) => Err(io::ErrorKind::Other.into()),
+            _ => Backing::sync(&self.file),
+        }
     }
 }
 
 fn open(dir: &Path, room: &Arc<AtomicU64>, cuts_fail: bool, config: ArchiveConfig) -> Result<Archive, ArchiveError> {
-    let disk = Arc::new(SmallDisk { room: room.clone(), cuts_fail });
+    let disk = Arc::new(SmallDisk { room: room.clone(), cuts_fail, refuses: Arc::default() });
     Archive::create_on(disk, dir, config, Arc::new(StillClock), common::SeededEntropy::boxed(9))
 }
 
@@ -258,4 +267,41 @@ fn too_little_free_space_is_said_before_anything_is_written() {
     assert!(error.to_string().ends_with("999 bytes are free, at least 1000 must stay free"), "{error}");
     room.store(1000, Ordering::Relaxed);
     assert!(open(dir.path(), &room, false, config).is_ok());
+}
+
+/// A device that lost bytes says so once; the next try succeeds.
+#[test]
+fn nothing_is_called_safe_after_the_device_has_refused_once() {
+    type Step = fn(&mut Archive) -> Result<(), ArchiveError>;
+    let sync: Step = |archive| archive.sync().map(drop);
+    let roll: Step = |archive| {
+        let crawl = archive.config.crawl.clone();
+        archive.reconfigure((comity_policy::Digest::from_bytes([7; 32]), crawl.robots, crawl.overrides))
+    };
+    for refused in [".warc", ".jsonl"] {
+        for (first, then) in [(sync, sync), (sync, roll), (roll, sync), (roll, roll)] {
+            let (dir, refuses) = (tempfile::tempdir().unwrap(), Arc::new(Mutex::new(None)));
+            let disk =
+                SmallDisk { room: Arc::new(AtomicU64::new(1 << 20)), cuts_fail: false, refuses: refuses.clone() };
+            let (config, entropy) = (common::config(), common::SeededEntropy::boxed(9));
+            let mut archive =
+                Archive::create_on(Arc::new(disk), dir.path(), config, Arc::new(StillClock), entropy).unwrap();
+            archive.append(&events()[1]).unwrap();
+            archive.sync().unwrap();
+            archive.append(&events()[0]).unwrap();
+            let safe = || ["chain", "checkpoints.jsonl"].map(|name| std::fs::read(dir.path().join(name)).unwrap());
+            let before = safe();
+            *refuses.lock().unwrap() = Some(refused);
+            first(&mut archive).unwrap_err();
+            *refuses.lock().unwrap() = None;
+            then(&mut archive).unwrap_err();
+            archive.append(&events()[3]).unwrap_err();
+            archive.close().unwrap_err();
+            assert_eq!(safe(), before, "{refused}");
+            // The process ends; the system has kept what it was given.
+            let room = Arc::new(AtomicU64::new(1 << 20));
+            open(dir.path(), &room, false, common::config()).unwrap().close().unwrap();
+            check_whole(dir.path(), 2);
+        }
+    }
 }

@@ -62,7 +62,7 @@
 //! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
 //! | `checkpoint` | [`Checkpoint`]: sums of closed files and the chain's place, signed where a key is given |
 //! | [`verify`] | does a crawl directory still hold what was written? |
-//! | `evidence` | [`EvidenceStore`]: robots.txt copies, dated, once per digest |
+//! | `evidence`, `unsynced` | [`EvidenceStore`]: robots.txt copies, dated, once per digest; what of it a power cut may take |
 
 #[cfg(test)]
 extern crate self as comity_archive;

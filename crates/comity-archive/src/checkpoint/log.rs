@@ -7,13 +7,15 @@ use comity_policy::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::{CHECKPOINTS, Checkpoint, CheckpointSigner, EVIDENCE_INDEX, FileSum, Prefix, sum_file};
-use crate::append_file::OPEN_SUFFIX;
 use crate::chain::GENESIS;
 use crate::names::{INDEX_END, RECORDS_END, WARC_ENDS};
 use crate::{ArchiveError, ChainHead};
 
 /// The largest file of checkpoints that is read: a line of 1 KiB for each of a million files.
 pub(crate) const MAX_CHECKPOINTS_FILE: u64 = 1 << 30;
+
+/// Files in one checkpoint, at most: with names of 255 bytes a line is a third of what is read as one (our choice).
+const MOST_FILES: usize = 1000;
 
 /// Folder and end of every file that is summed when it is closed.
 const FAMILIES: [(&str, &str); 4] =
@@ -41,11 +43,18 @@ impl CheckpointLog {
     /// Opens `D/checkpoints.jsonl`, which is created when missing. A last line that a crash cut short is cut off.
     ///
     /// # Errors
-    /// When it cannot be read or written, or its lines do not hold together.
+    /// When it cannot be read or written, is larger than is read, or its lines do not hold together.
     pub(crate) fn open(dir: &Path) -> Result<Self, ArchiveError> {
         let path = dir.join(CHECKPOINTS);
         let wrong = |e: io::Error| ArchiveError::io(&path, e);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(wrong)?;
+        // Cut there, it would go on as if the rest had never been.
+        if file.metadata().map_err(wrong)?.len() > MAX_CHECKPOINTS_FILE {
+            let problem = format!(
+                "it is above {MAX_CHECKPOINTS_FILE} bytes, the most that is read; nothing was changed. Start in another directory"
+            );
+            return Err(chain(&path, problem));
+        }
         let mut text = Vec::new();
         (&mut file).take(MAX_CHECKPOINTS_FILE).read_to_end(&mut text).map_err(wrong)?;
         let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
@@ -76,7 +85,8 @@ impl CheckpointLog {
         self.last.as_ref().map_or(0, |last| last.lines)
     }
 
-    /// Writes one, unless it would say what the last one says. Sums every file that no checkpoint has summed yet, but those
+    /// Writes one, unless it would say what the last one says; several of the same place, where more than [`MOST_FILES`] are
+    /// new. Sums every file that no checkpoint has summed yet, but those
     /// in `open`: files of an earlier run, too, which nobody will write to again.
     ///
     /// # Errors
@@ -92,23 +102,28 @@ impl CheckpointLog {
         if same {
             return Ok(());
         }
-        let draft = Checkpoint {
-            n: self.next(),
-            prev: self.digest().unwrap_or(GENESIS),
-            at: now.at.clone(),
-            lines,
-            link,
-            config: now.config,
-            evidence,
-            files,
-            digest: GENESIS,
-            signed: None,
-        };
-        let sealed = draft.seal(now.signer);
-        self.write(&sealed).map_err(|e| ArchiveError::io(&self.dir.join(CHECKPOINTS), e))?;
-        self.summed.extend(sealed.files.iter().map(|file| file.path.clone()));
-        self.last = Some(sealed);
-        Ok(())
+        let mut files = files.into_iter();
+        loop {
+            let draft = Checkpoint {
+                n: self.next(),
+                prev: self.digest().unwrap_or(GENESIS),
+                at: now.at.clone(),
+                lines,
+                link,
+                config: now.config,
+                evidence,
+                files: files.by_ref().take(MOST_FILES).collect(),
+                digest: GENESIS,
+                signed: None,
+            };
+            let sealed = draft.seal(now.signer);
+            self.write(&sealed).map_err(|e| ArchiveError::io(&self.dir.join(CHECKPOINTS), e))?;
+            self.summed.extend(sealed.files.iter().map(|file| file.path.clone()));
+            self.last = Some(sealed);
+            if files.len() == 0 {
+                return Ok(());
+            }
+        }
     }
 
     fn next(&self) -> u64 {
@@ -131,7 +146,7 @@ impl CheckpointLog {
             let mut names = names_in(&folder_path, end).map_err(|e| ArchiveError::io(&folder_path, e))?;
             names.sort();
             for name in names {
-                let path = format!("{folder}/{}", name.strip_suffix(OPEN_SUFFIX).unwrap_or(&name));
+                let path = format!("{folder}/{name}");
                 if self.summed.contains(&path) || open.contains(&path) {
                     continue;
                 }
@@ -183,7 +198,8 @@ impl IndexSum {
     }
 }
 
-/// Files of a family, open ones too; a folder that is not there has none.
+/// Closed files of a family: one that keeps its `.open` name, as a torn one does, will be cut. A folder that is not there has
+/// none.
 fn names_in(folder: &Path, end: &str) -> io::Result<Vec<String>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -193,7 +209,7 @@ fn names_in(folder: &Path, end: &str) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.strip_suffix(OPEN_SUFFIX).unwrap_or(&name).ends_with(end) {
+        if name.ends_with(end) {
             names.push(name);
         }
     }
@@ -202,4 +218,67 @@ fn names_in(folder: &Path, end: &str) -> io::Result<Vec<String>> {
 
 fn chain(path: &Path, problem: String) -> ArchiveError {
     ArchiveError::Chain { path: path.to_owned(), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Now<'_> = Now { at: String::new(), head: None, config: None, open: &[], signer: None };
+
+    fn text(dir: &Path) -> String {
+        std::fs::read_to_string(dir.join(CHECKPOINTS)).unwrap()
+    }
+
+    /// The longest name of a file there is.
+    fn name(n: usize, end: &str) -> String {
+        format!("{n:0>width$}{end}", width = 255 - end.len())
+    }
+
+    #[test]
+    fn many_files_are_told_in_lines_that_can_be_read() {
+        for count in [0, 1, 999, 1000, 1001, 2500] {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::create_dir(dir.path().join("records")).unwrap();
+            for n in 0..count {
+                std::fs::write(dir.path().join("records").join(name(n, RECORDS_END)), b"x").unwrap();
+            }
+            let mut log = CheckpointLog::open(dir.path()).unwrap();
+            log.add(&NOW).unwrap();
+            let written = text(dir.path());
+            assert_eq!(written.lines().count(), count.div_ceil(1000).max(1), "{count}");
+            assert!(written.lines().all(|line| line.len() < 1 << 20), "{count}");
+            let files: usize = written.lines().map(|line| Checkpoint::parse(line).unwrap().files.len()).sum();
+            assert_eq!(files, count);
+            // Neither this one nor the next has anything to add.
+            log.add(&NOW).unwrap();
+            CheckpointLog::open(dir.path()).unwrap().add(&NOW).unwrap();
+            assert_eq!(text(dir.path()), written, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_keeps_its_open_name_is_not_summed() {
+        let dir = tempfile::tempdir().unwrap();
+        for (folder, end) in FAMILIES {
+            std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+            std::fs::write(dir.path().join(folder).join(format!("a{end}.open")), b"x").unwrap();
+            std::fs::write(dir.path().join(folder).join(format!("b{end}")), b"x").unwrap();
+        }
+        CheckpointLog::open(dir.path()).unwrap().add(&NOW).unwrap();
+        let files = Checkpoint::parse(text(dir.path()).trim_end()).unwrap().files;
+        let wanted = FAMILIES.map(|(folder, end)| format!("{folder}/b{end}"));
+        assert_eq!(files.iter().map(|file| file.path.clone()).collect::<Vec<_>>(), wanted);
+    }
+
+    #[test]
+    fn a_file_above_what_is_read_is_refused_and_left_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(CHECKPOINTS);
+        CheckpointLog::open(dir.path()).unwrap().add(&NOW).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(MAX_CHECKPOINTS_FILE + 1).unwrap();
+        let error = CheckpointLog::open(dir.path()).unwrap_err();
+        assert!(matches!(error, ArchiveError::Chain { .. }), "{error}");
+        assert_eq!(path.metadata().unwrap().len(), MAX_CHECKPOINTS_FILE + 1);
+    }
 }

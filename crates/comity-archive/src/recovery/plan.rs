@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::records_tail::{RecordsTail, keep_lines};
+use super::records_tail::{Place, RecordsTail, keep_lines};
 use super::{cut, finish, scan};
 use crate::append_file::OPEN_SUFFIX;
 use crate::disk::RealDisk;
@@ -50,14 +50,7 @@ impl Plan {
             let at = metadata.binary_search_by_key(&offset, |(from, _)| *from).ok()?;
             metadata.get(at).map(|(_, end)| *end)
         };
-        let (mut end, mut lines) = (0, 0);
-        for line in &records.lines {
-            if let Some(offset) = line.metadata_in(&name) {
-                let Some(there) = end_of(offset) else { break };
-                end = there;
-            }
-            lines += 1;
-        }
+        let (end, lines) = kept(&records, (&name, valid), end_of)?;
         index.cut(end);
         Ok(Self { warc: Some(WarcPlan { path, name, end, index }), records: Some(records), lines })
     }
@@ -113,6 +106,41 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Up to where a WARC of this name, valid up to there, and how many of the lines stay; `end_of` tells where the metadata
+/// record that begins at a place ends.
+fn kept(
+    records: &RecordsTail,
+    (warc, valid): (&str, u64),
+    end_of: impl Fn(u64) -> Option<u64>,
+) -> Result<(u64, usize), ArchiveError> {
+    let (mut end, mut lines) = (0, 0);
+    // Of an erased line nobody knows where its records lie: up to the next known place all may be its own.
+    let mut follows_erased = false;
+    for line in &records.lines {
+        match &line.place {
+            Place::In { warc: file, begin, metadata } if file == warc => {
+                let Some(there) = end_of(*metadata) else {
+                    let erased_end = if follows_erased { valid.min(*begin) } else { end };
+                    return Ok((end.max(erased_end), lines));
+                };
+                (end, follows_erased) = (there, false);
+            }
+            Place::In { .. } | Place::Nowhere => {}
+            Place::Erased => follows_erased = true,
+            Place::Unreadable(why) => {
+                let problem = format!(
+                    "record {} cannot be read, so nobody knows what of {warc} is its own; nothing was changed. Start the \
+                     version that wrote it: {why}",
+                    line.head.seq
+                );
+                return Err(ArchiveError::Chain { path: records.path.clone(), problem });
+            }
+        }
+        lines += 1;
+    }
+    Ok((if follows_erased { valid } else { end }, lines))
 }
 
 /// The file of this final name, open or closed, with that name.

@@ -2,6 +2,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 use super::cut;
 use crate::append_file::OPEN_SUFFIX;
 use crate::chain::{Content, Line};
@@ -27,15 +29,45 @@ pub(super) struct KnownLine {
     pub(super) head: ChainHead,
     /// Where its frame begins.
     frame: u64,
-    /// Name of the WARC it speaks of, and the place of its metadata record there.
-    warc: Option<(String, u64)>,
+    pub(super) place: Place,
 }
 
-impl KnownLine {
-    /// Where the line says that its metadata record lies in the WARC of this name.
-    pub(super) fn metadata_in(&self, warc: &str) -> Option<u64> {
-        self.warc.as_ref().filter(|(file, _)| file == warc).map(|(_, offset)| *offset)
-    }
+/// What a line says of where its WARC records lie.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// It has none.
+    Nowhere,
+    /// In the WARC of this name.
+    In {
+        warc: String,
+        /// Where its first record begins.
+        begin: u64,
+        /// Where its metadata record begins, the last one.
+        metadata: u64,
+    },
+    /// It was erased: its records lie between those of its neighbours, or nowhere.
+    Erased,
+    /// It cannot be read, so nothing may be cut on its account: why.
+    Unreadable(String),
+}
+
+/// What recovery reads of a record, of whatever schema the rest is.
+#[derive(Deserialize)]
+struct Body {
+    warc: Option<Warc>,
+}
+
+#[derive(Deserialize)]
+struct Warc {
+    file: String,
+    metadata_offset: u64,
+    request: Option<Part>,
+    response: Option<Part>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    offset: u64,
 }
 
 impl RecordsTail {
@@ -52,7 +84,7 @@ impl RecordsTail {
                     tail.lines.extend(lines.iter().map(|line| KnownLine {
                         head: line.head(),
                         frame,
-                        warc: place(line),
+                        place: Place::of(line),
                     }));
                     tail.end = file.offset();
                 }
@@ -66,12 +98,19 @@ impl RecordsTail {
     }
 }
 
-fn place(line: &Line) -> Option<(String, u64)> {
-    if let Content::Erased(_) = line.content {
-        return None;
+impl Place {
+    fn of(line: &Line) -> Self {
+        let Content::Kept { body, .. } = &line.content else { return Self::Erased };
+        match serde_json::from_str(body) {
+            Ok(Body { warc: None }) => Self::Nowhere,
+            Ok(Body { warc: Some(Warc { file, metadata_offset, request, response }) }) => {
+                let parts = [request, response].into_iter().flatten().map(|part| part.offset);
+                let begin = parts.fold(metadata_offset, u64::min);
+                Self::In { warc: file, begin, metadata: metadata_offset }
+            }
+            Err(error) => Self::Unreadable(error.to_string()),
+        }
     }
-    let warc = line.record().ok().flatten()?.warc?;
-    Some((warc.file, warc.metadata_offset))
 }
 
 /// Leaves the first `keep` lines in the file, which reaches the device; gives its length.

@@ -256,6 +256,73 @@ fn nothing_is_touched_when_a_safe_line_would_go() {
     }
 }
 
+/// An archive of five events that was dropped, one record line of it replaced, if its links stay; gives its WARC, whole.
+fn with_line(at: usize, change: impl Fn(&Line) -> Line) -> (tempfile::TempDir, Vec<u8>) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = open(dir.path(), config(), 1);
+    fill(&mut first, 0..5);
+    drop(first);
+    let mut said = lines(dir.path());
+    said[at] = change(&said[at]);
+    let text: String = said.iter().map(|line| line.to_text() + "\n").collect();
+    let mut frame = zstd::bulk::Compressor::new(3).unwrap();
+    frame.include_checksum(true).unwrap();
+    frame.include_contentsize(true).unwrap();
+    std::fs::write(&files(dir.path(), "records")[0], frame.compress(text.as_bytes()).unwrap()).unwrap();
+    let warc = std::fs::read(&files(dir.path(), "warc")[0]).unwrap();
+    (dir, warc)
+}
+
+#[test]
+fn records_of_an_erased_line_are_never_cut_away() {
+    for at in 0..5 {
+        // As a whole, and with the end of the last record gone.
+        for lost in [0, 1] {
+            let (dir, warc) = with_line(at, |line| line.erased("{}").unwrap());
+            let file = files(dir.path(), "warc").remove(0);
+            let places: Vec<u64> = warc_records(dir.path()).iter().map(|record| record.offset).collect();
+            std::fs::write(&file, &warc[..warc.len() - lost]).unwrap();
+            open(dir.path(), config(), 2).close().unwrap();
+            let left = std::fs::read(file.with_extension("")).unwrap();
+            // The event whose metadata record is cut goes, but for one that may be the erased line's own.
+            let wanted = match (lost, at) {
+                (0, _) => warc.len(),
+                (_, 4) => usize::try_from(*places.last().unwrap()).unwrap(),
+                _ => usize::try_from(places[1 + 4 * 3]).unwrap(),
+            };
+            assert_eq!(left.len(), wanted, "{at} {lost}");
+            assert_eq!(left, warc[..wanted], "{at} {lost}");
+            assert_eq!(lines(dir.path()).len(), if lost == 1 && at < 4 { 4 } else { 5 }, "{at} {lost}");
+        }
+    }
+}
+
+#[test]
+fn a_record_of_another_schema_keeps_its_place_or_stops_the_archive() {
+    for at in 0..5 {
+        let with_body = |change: fn(&str) -> String| {
+            with_line(at, move |line| {
+                let comity_archive::Content::Kept { salt, body } = &line.content else { panic!("kept") };
+                let content = comity_archive::Content::Kept { salt: salt.clone(), body: change(body) };
+                Line { content, ..line.clone() }
+            })
+        };
+        // A newer one, which says more and less than this version knows of.
+        let (dir, warc) = with_body(|body| body.replacen("\"outcome\":", "\"result\":", 1));
+        let file = files(dir.path(), "warc").remove(0);
+        assert!(lines(dir.path())[at].record().is_err());
+        drop(open(dir.path(), config(), 2));
+        assert_eq!(std::fs::read(file.with_extension("")).unwrap(), warc, "{at}");
+        // One whose place cannot be read.
+        let (dir, warc) = with_body(|body| body.replacen("\"metadata_offset\":", "\"meta\":", 1));
+        let file = files(dir.path(), "warc").remove(0);
+        let result = Archive::create(dir.path(), config(), std::sync::Arc::new(StillClock), SeededEntropy::boxed(2));
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(&format!("record {at}")) && error.contains("nothing was changed"), "{error}");
+        assert_eq!(std::fs::read(&file).unwrap(), warc, "{at}");
+    }
+}
+
 #[test]
 fn an_index_that_is_missing_is_made_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
