@@ -9,6 +9,28 @@ use crate::{Fetcher, ResponseHead};
 /// Coded bytes are read back this much at a time.
 const STEP: usize = 16 << 10;
 
+/// Decodes a body that was stored as it came, under the value of its `Content-Encoding`: at most `most` bytes, and what
+/// came before a coding broke. In an unknown coding it is empty, as for [`Fetcher::decode`].
+///
+/// Costs the decoding, a buffer of what comes, and the memory of the codings' windows (16 MiB at most each).
+#[must_use]
+pub fn decode_stored(content_encoding: &str, coded: &[u8], most: usize) -> Vec<u8> {
+    let field = [("content-encoding".to_owned(), Bytes::copy_from_slice(content_encoding.as_bytes()))];
+    let head = ResponseHead { status: 200, fields: &field };
+    let stack = codings(&head).ok().and_then(|found| Stack::new(&found, most as u64).ok());
+    let mut decoded = Vec::new();
+    let mut out = |piece: &[u8]| {
+        let room = most.saturating_sub(decoded.len()).min(piece.len());
+        decoded.extend_from_slice(piece.get(..room).unwrap_or_default());
+        if decoded.len() == most { Err(Halt::Enough) } else { Ok(()) }
+    };
+    if let Some(mut stack) = stack {
+        // Broken, or enough: what came is what there is.
+        drop(coded.chunks(STEP).try_for_each(|piece| stack.push(piece, &mut out)));
+    }
+    decoded
+}
+
 impl Fetcher {
     /// Decodes the body of a capture of this fetcher's once more, from its coded bytes: nothing has to be kept twice for
     /// those who want to read it later. Hands it on in pieces; returns how many bytes those were.

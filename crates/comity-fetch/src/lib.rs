@@ -97,6 +97,7 @@ mod visit;
 
 pub use clock::{SystemClock, SystemRandom};
 pub use config::{ConfigError, Cookies, FetchConfig, Http, Limits};
+pub use decoded::decode_stored;
 pub use fetcher::{CookieUse, Fetched, Fetcher, Method, Request};
 pub use guard::AddressGuard;
 pub use media::{MediaRange, MediaTypes, NoMediaRange};

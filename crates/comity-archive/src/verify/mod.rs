@@ -11,12 +11,13 @@
 //! | `report` | [`Verification`], [`Fault`], [`FaultKind`], [`Checked`] |
 //! | `tree` | which files are there |
 //! | `seals` | checkpoints and head: what the rest is held against |
-//! | `pair`, `walk`, `block`, `seen` | one records file and the WARC beside it, in step |
+//! | `pair`, `walk`, `exchange`, `block`, `seen` | one records file and the WARC beside it, in step |
 //! | `evidence`, `configs` | the copies and their index; the configurations that records name |
 
 mod block;
 mod configs;
 mod evidence;
+mod exchange;
 mod pair;
 mod parallel;
 mod report;

@@ -55,7 +55,7 @@ impl PairCheck<'_> {
 
     fn try_run(&self, pair: &Pair, end: &mut PairEnd) -> io::Result<()> {
         let mut walk = match &pair.warc {
-            Some(warc) => Some(Walk::new(&warc.name, self.open(warc)?)),
+            Some(warc) => Some(Walk::new(&warc.name, self.seals.sums.contains_key(&warc.name), self.open(warc)?)),
             None => None,
         };
         if let Some(records) = &pair.records {

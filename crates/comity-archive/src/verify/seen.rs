@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::record::{RawText, WarcPlaces};
+use crate::record::{RawText, RepeatsRecord, WarcPlaces};
 
 /// What verification needs of a record's body. Members that are not known are passed over: later versions have more.
 #[derive(Debug, Deserialize)]
@@ -21,6 +21,8 @@ pub(super) struct Seen<'a> {
     #[serde(borrow)]
     pub(super) url: Cow<'a, str>,
     pub(super) url_length: u64,
+    #[serde(borrow)]
+    pub(super) vantage: SeenVantage<'a>,
     pub(super) warc: Option<WarcPlaces>,
 }
 
@@ -40,6 +42,16 @@ pub(super) struct SeenResponse<'a> {
     #[serde(borrow)]
     pub(super) body_digest: Cow<'a, str>,
     pub(super) body_length: u64,
+    pub(super) fields: Vec<(String, RawText)>,
+    /// First written by the version that keeps checkpoints.
+    pub(super) repeats: Option<RepeatsRecord>,
+    pub(super) status: u16,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SeenVantage<'a> {
+    #[serde(borrow)]
+    pub(super) server_ip: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -17,6 +17,8 @@ use crate::warc::text::target_uri;
 /// Memory: one HTTP head. Each record is met exactly once, so that none is left that no line names.
 pub(super) struct Walk<'a> {
     name: &'a str,
+    /// Whether a checkpoint covers every byte of the file. Else lines are held against all that they have.
+    summed: bool,
     stream: WarcStream<BufReader<Summing>>,
     /// A record that was read ahead of the line that names it.
     ahead: Option<(WarcHead, Facts)>,
@@ -36,9 +38,9 @@ struct Wanted<'s> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(name: &'a str, reader: BufReader<Summing>) -> Self {
+    pub(super) fn new(name: &'a str, summed: bool, reader: BufReader<Summing>) -> Self {
         let stream = WarcStream::new(reader, 0);
-        Self { name, stream, ahead: None, erased: HashSet::new(), unnamed: None, broken: false }
+        Self { name, summed, stream, ahead: None, erased: HashSet::new(), unnamed: None, broken: false }
     }
 
     /// The reader, for the sum of the whole file.
@@ -198,6 +200,12 @@ impl<'a> Walk<'a> {
         if head.field("WARC-Date") != Some(&seen.time.started) {
             say(FaultKind::Content, format!("its {part} has another WARC-Date than {}", seen.time.started));
         }
+        if !self.summed
+            && part != "metadata"
+            && let Some(problem) = super::exchange::differs(head, facts, seen)
+        {
+            say(FaultKind::Content, format!("its {part} in the WARC has {problem}"));
+        }
         match head.kind() {
             "response" => {
                 let payload = facts.payload.as_ref().map(|payload| (payload.sha256.to_string(), payload.length));
@@ -229,7 +237,7 @@ impl<'a> Walk<'a> {
 }
 
 /// The bytes that a text from outside stands for; a broken base64 stands for none.
-fn bytes_of(text: &RawText) -> Vec<u8> {
+pub(super) fn bytes_of(text: &RawText) -> Vec<u8> {
     match text {
         RawText::Text(text) => text.as_bytes().to_vec(),
         RawText::Bytes { base64 } => data_encoding::BASE64.decode(base64.as_bytes()).unwrap_or_default(),

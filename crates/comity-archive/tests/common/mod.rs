@@ -81,7 +81,17 @@ pub(crate) fn fields_of(head: &[u8]) -> Vec<(String, Bytes)> {
         let value = Bytes::copy_from_slice(line[colon + 1..].trim_ascii());
         Some((String::from_utf8_lossy(&line[..colon]).into_owned(), value))
     };
-    head.split(|b| *b == b'\n').skip(1).filter_map(line).collect()
+    let mut fields: Vec<(String, Bytes)> = Vec::new();
+    for raw in head.split(|b| *b == b'\n').skip(1) {
+        match fields.last_mut() {
+            // RFC 9112 §5.2, as the fetcher reads it.
+            Some((_, value)) if matches!(raw.first(), Some(b' ' | b'\t')) => {
+                *value = [value.as_ref(), raw.trim_ascii()].join(&b' ').trim_ascii().to_vec().into();
+            }
+            _ => fields.extend(line(raw)),
+        }
+    }
+    fields
 }
 
 pub(crate) fn request_head(url: &CrawlUrl) -> String {

@@ -17,6 +17,7 @@ mod robots;
 mod sitemap;
 mod url;
 mod verify;
+mod visible;
 mod wacz;
 
 use crate::args::{Cli, Command, UrlCommand};

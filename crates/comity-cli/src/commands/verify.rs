@@ -9,6 +9,7 @@ use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Value, json};
 
 use super::print;
+use super::visible::visible;
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, Failure};
 
@@ -64,7 +65,8 @@ fn object(found: &Verification, took: Duration) -> Value {
 fn text(found: &Verification, took: Duration) -> String {
     let checked = &found.checked;
     let mut lines = Vec::new();
-    let mut say = |label: &str, value: String| lines.push(format!("{label:12} {value}"));
+    // Names of files and texts of sites come from outside.
+    let mut say = |label: &str, value: String| lines.push(format!("{label:12} {}", visible(&value)));
     say(
         "records",
         format!("{} lines in {} files, {} bytes", checked.lines, checked.records_files, checked.records_bytes),

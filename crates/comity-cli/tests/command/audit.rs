@@ -20,19 +20,18 @@ const START: i64 = 1_796_000_000_000;
 /// Sites of each kind: rules and delays, redirects into refused paths, no robots.txt, one that fails, plain ones.
 const KINDS: usize = 5;
 
-/// `docs/verify.py` says the same, where Python and zstd are there.
-pub(crate) fn verified_without_our_code(dir: &Path, code: i32) {
+/// `docs/verify.py` says the same, where Python and zstd are there; gives what it said.
+pub(crate) fn verified_without_our_code(dir: &Path, code: i32) -> Option<String> {
     let script: std::path::PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "verify.py"].iter().collect();
-    if Command::new("zstd").arg("--version").output().is_err() {
-        return eprintln!("left out: docs/verify.py, there is no zstd");
-    }
-    match Command::new("python3").arg(script).arg(dir).args(["--floor", "1"]).output() {
-        Err(_) => eprintln!("left out: docs/verify.py, there is no python3"),
-        Ok(ran) => {
-            let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-            assert_eq!(ran.status.code(), Some(code), "{said}{}", String::from_utf8_lossy(&ran.stderr));
-        }
-    }
+    let has_zstd = Command::new("zstd").arg("--version").output().is_ok();
+    let ran = Command::new("python3").arg(script).arg(dir).args(["--floor", "1"]).output();
+    let Some(ran) = ran.ok().filter(|_| has_zstd) else {
+        eprintln!("left out: docs/verify.py, there is no python3, or no zstd");
+        return None;
+    };
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(code), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+    Some(said)
 }
 
 fn name(number: usize) -> String {
@@ -201,4 +200,67 @@ async fn a_delay_that_changed_in_the_middle_is_no_violation_and_hides_none() {
     std::fs::write(kept, asked).unwrap();
     let (code, found) = audited(&home, &dir, &[]);
     assert_eq!((code, found["counts"]["too_soon"].as_u64() > Some(5)), (Some(1), true), "{found:#}");
+}
+
+/// Sightings that no exchange bears out, and answers that none was kept of.
+#[tokio::test(start_paused = true)]
+async fn sightings_and_exchanges_have_to_agree() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    crawl(&dir, 1, false).await;
+    let index = dir.join("evidence/index.jsonl");
+    let text = std::fs::read_to_string(&index).unwrap();
+    let line = text.lines().next().unwrap();
+    let sighting: Value = serde_json::from_str(line).unwrap();
+    let fetched = sighting["fetched"].as_str().unwrap();
+    let at = |year: &str| line.replace(fetched, &format!("{year}{}", &fetched[4..]));
+    let now: i32 = fetched[..4].parse().unwrap();
+    let rows = [
+        ("recalled from an earlier crawl", format!("{}\n{text}", at(&(now - 1).to_string())), 0),
+        ("made up for later", format!("{text}{}\n", at(&(now + 1).to_string())), 1),
+        ("left out", text.replacen(&format!("{line}\n"), "", 1), 1),
+    ];
+    for (what, changed, differing) in rows {
+        std::fs::write(&index, changed).unwrap();
+        let (_, found) = audited(&home, &dir, &[]);
+        assert_eq!(found["counts"]["copy_differs"].as_u64().unwrap_or(0), differing, "{what}: {found:#}");
+    }
+}
+
+/// A robots.txt in a content coding is decoded before it is held against its copy.
+#[tokio::test(start_paused = true)]
+async fn a_coded_robots_txt_is_held_against_its_copy() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let epoch = WallTime::from_unix_millis(START);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut gzip, b"User-agent: *\nDisallow: /private/\n").unwrap();
+    let robots = Answer::text("").content("text/plain", gzip.finish().unwrap()).field("content-encoding", "gzip");
+    let site = Site::new().name(name(0)).robots_answer(robots).page("/", Answer::text("x"));
+    let (net, _) = Web::builder(1).epoch(epoch).site(site).build().unwrap().in_memory();
+    let crawler = Crawler::builder("AuditBot/1.0", "https://example.com/bot")
+        .net(Arc::new(net))
+        .clock(Arc::new(SystemClock::paused_at(epoch)))
+        .random(Arc::new(SeededRandom::new(1)))
+        .allow_addresses("10.0.0.0/8")
+        .dir(&dir)
+        .configure(|file| {
+            file.crawl.seeds = Some(vec![format!("http://{}/", name(0))]);
+            file.archive.min_free = Some(ByteSize(0));
+        });
+    eprintln!("{}", crawler.build().unwrap().run().await.unwrap());
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, found["page_requests"].as_u64()), (Some(0), Some(1)), "{found:#}");
+    // Another copy in its place, with the right name, fits the index and not the WARC.
+    let index = dir.join("evidence/index.jsonl");
+    let text = std::fs::read_to_string(&index).unwrap();
+    let sighting: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let forged = b"User-agent: *\nAllow: /\n";
+    let digest = data_encoding::HEXLOWER.encode(&<sha2::Sha256 as sha2::Digest>::digest(forged));
+    std::fs::create_dir_all(dir.join("evidence").join(&digest[..2])).unwrap();
+    std::fs::write(dir.join("evidence").join(&digest[..2]).join(&digest), forged).unwrap();
+    std::fs::write(&index, text.replace(sighting["digest"].as_str().unwrap(), &digest)).unwrap();
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!(code, Some(1));
+    assert!(found["counts"]["copy_differs"].as_u64() > Some(0), "{found:#}");
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::verify::{change_records, copy_tree};
 use super::{audit, comity, stderr};
 
 /// A folder for each format: `v1` has no checkpoints and `D/chain` of version 1, `v2` has signed checkpoints. Small crawls of
@@ -98,4 +99,25 @@ fn a_copy_that_was_changed_is_not_shown() {
     fs::write(&copy, "User-agent: *\nAllow: /\n").unwrap();
     let text = said(&home, &dir, &["explain", REFUSED], 0);
     assert!(text.contains("is not what it was") && !text.contains(">>"), "{text}");
+}
+
+/// A checkpoint speaks for a line only through a chain that holds, up to the checkpoint.
+#[test]
+fn a_line_that_was_changed_is_not_said_to_be_signed() {
+    let home = TempDir::new().unwrap();
+    let rows = [
+        ("its content", "\"reason\":\"robots.disallow\"", "\"reason\":\"robots.disallou\""),
+        ("its pattern", "\"pattern\":\"/private/\"", "\"pattern\":\"/private/d\""),
+        ("one before it", "\"status\":200", "\"status\":201"),
+    ];
+    for (n, (what, from, to)) in rows.into_iter().enumerate() {
+        let dir = home.path().join(n.to_string());
+        copy_tree(&fixture("v2"), &dir);
+        let text = said(&home, &dir, &["explain", REFUSED], 0);
+        assert!(text.contains("signed by") && text.contains(", as then"), "{text}");
+        change_records(&dir, from, to);
+        let text = said(&home, &dir, &["explain", REFUSED], 0);
+        assert!(!text.contains("signed by") && text.contains("was changed"), "{what}: {text}");
+        assert_eq!(text.contains("NOT as then"), what == "its pattern", "{what}: {text}");
+    }
 }

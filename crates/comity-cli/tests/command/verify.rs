@@ -11,12 +11,16 @@ use super::explain::fixture;
 
 const KEY: &str = "WpHTDXPZHUfNcNiAcxZx05doGrqf8OwppnIsGCKlWt8";
 
-fn copy_tree(from: &Path, to: &Path) {
+pub(crate) fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy_tree(&path, &target) } else { drop(fs::copy(&path, &target).unwrap()) }
+        if path.is_dir() {
+            copy_tree(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
     }
 }
 
@@ -45,4 +49,39 @@ fn what_nothing_seals_is_not_said_to_hold() {
     let (_, said) = verified(&dir, &["--json"]);
     let found: Value = serde_json::from_str(&said).unwrap();
     assert_eq!((found["holds"].as_bool(), found["sealed"].as_bool()), (Some(true), Some(false)));
+}
+
+/// Names of files are of whoever could write there; a terminal must not take orders from them.
+#[test]
+fn nothing_from_outside_reaches_the_terminal_unescaped() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    copy_tree(&fixture("v2"), &dir);
+    fs::write(dir.join("warc/\u{1b}[2Jeverything holds\u{202e}"), "x").unwrap();
+    // A pattern in a record that its copy does not bear out is quoted by audit.
+    let (code, said) = verified(&dir, &[]);
+    assert!(code == Some(1) && said.contains("\\u{1b}[2J"), "{said}");
+    assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said:?}");
+    let ran = comity(home.path(), &["audit", quoting(&home).to_str().unwrap()]);
+    let said = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.code() == Some(1) && said.contains("\\u{1b}["), "{said}");
+    assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said:?}");
+}
+
+/// A crawl whose records were written anew: a pattern with an escape sequence, in a chain that holds in no place.
+fn quoting(home: &TempDir) -> std::path::PathBuf {
+    let dir = home.path().join("quoting");
+    copy_tree(&fixture("v2"), &dir);
+    change_records(&dir, "\"pattern\":\"/private/\"", "\"pattern\":\"/p\\u001b[31m\u{202e}\"");
+    dir
+}
+
+/// Replaces a text in every records file.
+pub(crate) fn change_records(dir: &Path, from: &str, to: &str) {
+    for entry in fs::read_dir(dir.join("records")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = String::from_utf8(zstd::decode_all(&fs::read(&path).unwrap()[..]).unwrap()).unwrap();
+        assert!(text.contains(from), "{from}");
+        fs::write(&path, zstd::encode_all(text.replace(from, to).as_bytes(), 3).unwrap()).unwrap();
+    }
 }

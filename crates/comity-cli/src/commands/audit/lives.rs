@@ -55,16 +55,34 @@ pub(super) enum InForce<'a> {
 }
 
 impl Lives {
-    /// Follows the robots.txt of `origin` through its hops, and takes in what an earlier crawl had seen.
-    pub(super) fn of(origin: &str, wire: &Wire, hops: &[&Request], copies: &Copies, audit: &mut Audit) -> Self {
+    /// Follows the robots.txt of `origin` through its hops, and takes in what an earlier crawl had seen. `first`: when the
+    /// first request for or to the origin began.
+    pub(super) fn of(
+        origin: &str,
+        (wire, hops, first): (&Wire, &[&Request], Option<WallTime>),
+        copies: &Copies,
+        audit: &mut Audit,
+    ) -> Self {
         let mut lives = Self::default();
         let agent = hops.first().and_then(|hop| wire.agents.get(hop.file)).or_else(|| wire.agents.first());
         let Some(agent) = agent else { return lives };
         let robots_url = format!("{origin}/robots.txt");
         for seen in copies.at(&robots_url) {
-            if !hops.iter().any(|hop| hop.url == robots_url && hop.at == seen.at) {
+            if hops.iter().any(|hop| hop.url == robots_url && hop.at == seen.at) {
+                continue;
+            }
+            // What an earlier crawl had seen is recalled before anything is asked. Later on, each answer has its exchange.
+            if first.is_none_or(|first| seen.at < first) {
                 let said = said(seen.status, seen.digest, agent, copies);
                 lives.answers.push(Answer { at: seen.at, said });
+            } else {
+                audit.add(Violation {
+                    kind: Kind::CopyDiffers,
+                    url: robots_url.clone(),
+                    at: seen.at.to_string(),
+                    place: "evidence/index.jsonl".to_owned(),
+                    problem: "a sighting that no exchange in the WARC files bears out: it is not believed".to_owned(),
+                });
             }
         }
         let mut visited: Vec<String> = Vec::new();
@@ -77,11 +95,7 @@ impl Lives {
                 continue;
             }
             let Some(said) = lives.hop(hop, &mut visited, agent, copies) else { continue };
-            if let (Said::Rules(copy), Some(body)) = (&said, &hop.body)
-                && copy.digest.to_string() != *body
-                && copies.bytes(copy.digest).is_some_and(|bytes| bytes.len() < comity_robots::MAX_BYTES)
-            {
-                let problem = format!("the evidence holds {} for it, the WARC {body}", copy.digest);
+            if let Some(problem) = differs(hop, &said, copies) {
                 audit.add(Violation::at(Kind::CopyDiffers, hop, wire, problem));
             }
             lives.answers.push(Answer { at: after(hop.at, hop.head_ms), said });
@@ -137,6 +151,18 @@ impl Lives {
         }
         InForce::Nothing(nothing)
     }
+}
+
+/// How the evidence of an answer is not the answer in the WARC.
+fn differs(hop: &Request, said: &Said, copies: &Copies) -> Option<String> {
+    let is_seen = copies.at(&hop.url).iter().any(|seen| seen.at == hop.at);
+    if !is_seen && matches!(hop.status, Some(200..=299)) {
+        return Some("it was answered, and the evidence holds no sighting of it".to_owned());
+    }
+    let (Said::Rules(copy), Some(body)) = (said, &hop.body) else { return None };
+    let is_whole = || copies.bytes(copy.digest).is_some_and(|bytes| bytes.len() < comity_robots::MAX_BYTES);
+    (copy.digest.to_string() != *body && is_whole())
+        .then(|| format!("the evidence holds {} for it, the WARC {body}", copy.digest))
 }
 
 fn said(status: u16, digest: Option<Digest>, agent: &Agent, copies: &Copies) -> Said {

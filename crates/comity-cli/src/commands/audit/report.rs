@@ -4,6 +4,7 @@ use comity::policy::WallTime;
 use serde::Serialize;
 
 use super::requests::{Request, Wire};
+use crate::commands::visible::visible;
 
 /// What a polite crawl does not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -119,7 +120,10 @@ impl std::fmt::Display for Audit {
             writeln!(
                 f,
                 "VIOLATION    {kind}: {} at {} ({}): {}",
-                violation.url, violation.at, violation.place, violation.problem
+                visible(&violation.url),
+                violation.at,
+                visible(&violation.place),
+                visible(&violation.problem)
             )?;
         }
         match self.total() {

@@ -15,6 +15,8 @@ use crate::exit::Failure;
 
 /// The longest HTTP head, or block of WARC fields, that is read.
 const MAX_TEXT: usize = 4 << 20;
+/// The most bytes of a robots.txt in a content coding, coded and decoded (our choice: twenty times what parsers read).
+const MAX_DECODED: usize = 10 << 20;
 
 /// Everything that the WARC files hold about requests, a few hundred bytes for each.
 #[derive(Debug, Default)]
@@ -55,7 +57,7 @@ pub(super) struct Request {
     pub(super) lifted: Vec<String>,
     /// True when it rested on a stale copy, or its origin had been unreachable for so long that it counted as open.
     pub(super) patient: bool,
-    /// SHA-256 of the body, where it has no content coding.
+    /// SHA-256 of the body; of a robots.txt in a content coding, decoded.
     pub(super) body: Option<String>,
     /// Place in [`Wire::files`].
     pub(super) file: usize,
@@ -117,12 +119,15 @@ impl Wire {
 struct Part {
     text: Vec<u8>,
     body: Option<Sha256>,
+    /// The begin of a body in a content coding: it may be a robots.txt.
+    coded: Option<Vec<u8>>,
 }
 
 impl Part {
     fn take(&mut self, head: &WarcHead, piece: &[u8]) {
         if let Some(body) = &mut self.body {
-            return body.update(piece);
+            body.update(piece);
+            return self.keep(piece);
         }
         let from = self.text.len().saturating_sub(3);
         let room = MAX_TEXT.saturating_sub(self.text.len()).min(piece.len());
@@ -133,8 +138,27 @@ impl Part {
         let end = self.text.get(from..).and_then(|fresh| fresh.windows(4).position(|w| w == b"\r\n\r\n"));
         if let Some(end) = end {
             let rest = self.text.split_off(from + end + 4);
+            if head.kind() == "response" && find(&self.lines(), "content-encoding").is_some() {
+                self.coded = Some(Vec::new());
+            }
+            self.keep(&rest);
             self.body = Some(Sha256::new_with_prefix(rest));
         }
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        if let Some(coded) = &mut self.coded {
+            let room = MAX_DECODED.saturating_sub(coded.len()).min(piece.len());
+            coded.extend_from_slice(piece.get(..room).unwrap_or_default());
+        }
+    }
+
+    /// SHA-256 of the body without its content codings, as far as they can be undone: at most [`MAX_DECODED`] bytes.
+    fn decoded_sum(&self) -> Option<String> {
+        let Some(coded) = &self.coded else { return Some(hex(&self.body.clone()?.finalize())) };
+        let codings = self.lines().into_iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
+        let codings: Vec<String> = codings.map(|(_, value)| value).collect();
+        Some(hex(&Sha256::digest(comity_fetch::decode_stored(&codings.join(","), coded, MAX_DECODED))))
     }
 
     /// Its lines, cut at the colon.
@@ -143,6 +167,10 @@ impl Part {
         let pair = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
         text.lines().filter_map(pair).collect()
     }
+}
+
+fn hex(sum: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(sum)
 }
 
 fn find<'a>(lines: &'a [(String, String)], name: &str) -> Option<&'a str> {
@@ -178,8 +206,7 @@ fn request(
     let status = answer.and_then(|(_, part)| std::str::from_utf8(part.text.get(9..12)?).ok()?.parse().ok());
     let robots = find(&fields, "comity-errand") == Some("robots");
     let lifted = fields.iter().filter(|(name, _)| name == "comity-override");
-    let uncoded = find(&heads, "content-encoding").is_none();
-    let body = answer.filter(|(head, _)| uncoded && head.kind() == "response");
+    let body = answer.filter(|(head, _)| robots && head.kind() == "response");
     Some(Request {
         origin: url.origin().as_str().to_owned(),
         url: url.as_str().to_owned(),
@@ -192,10 +219,7 @@ fn request(
         robots_for: find(&fields, "comity-robots-for").filter(|_| robots).map(ToOwned::to_owned),
         lifted: lifted.filter_map(|(_, text)| text.split(' ').nth(1).map(ToOwned::to_owned)).collect(),
         patient: matches!(find(&fields, "comity-robots-state"), Some("stale_ok" | "unreachable")),
-        body: body.and_then(|(_, part)| {
-            let sum = part.body.clone()?.finalize();
-            Some(data_encoding::HEXLOWER.encode(&sum))
-        }),
+        body: body.and_then(|(_, part)| part.decoded_sum()),
         file,
         offset: sent.offset,
     })

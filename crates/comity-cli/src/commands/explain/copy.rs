@@ -99,7 +99,8 @@ fn reread(dir: &Path, record: &Record, bytes: &[u8]) -> String {
     let dialect = if google { Dialect::Google } else { Dialect::Standard };
     let tokens: Vec<&str> = record.agent.product_tokens.iter().map(String::as_str).collect();
     let verdict = Robots::parse(bytes).rules(&tokens, dialect).verdict(&request_target(&record.url));
-    let same = verdict.rule.as_ref().map(|rule| rule.line) == record.rule.as_ref().map(|rule| rule.line);
+    let same = verdict.rule.as_ref().map(|rule| (rule.line, rule.pattern.as_str()))
+        == record.rule.as_ref().map(|rule| (rule.line, rule.pattern.as_str()));
     let word = if verdict.allowed { "allowed" } else { "refused" };
     let line = verdict.rule.map_or_else(|| "by no rule".to_owned(), |rule| format!("by line {}", rule.line));
     let by = concat!("comity/", env!("CARGO_PKG_VERSION"));

@@ -1,10 +1,10 @@
 use std::path::Path;
 
-use comity_archive::{Checkpoint, Record};
+use comity_archive::{ChainVerifier, Checkpoint, Line, Record};
 use comity_url::CrawlUrl;
 
 use super::copy::Copy;
-use super::each_record;
+use super::each_line;
 use crate::exit::Failure;
 
 /// One record of the URL, with what the directory holds about it.
@@ -16,8 +16,8 @@ pub(super) struct Found {
     pub(super) record: Record,
     /// The copy of robots.txt that decided; a text says why there is none.
     pub(super) copy: Result<Copy, String>,
-    /// The first checkpoint that covers the line.
-    pub(super) sealed: Option<Sealed>,
+    /// The first checkpoint that covers the line; a text says what was changed in the line or before it.
+    pub(super) sealed: Result<Option<Sealed>, String>,
 }
 
 /// A checkpoint behind a line.
@@ -27,22 +27,71 @@ pub(super) struct Sealed {
     pub(super) at: String,
     pub(super) key: Option<String>,
     lines: u64,
+    link: String,
 }
 
 impl Found {
     /// Every record of the URL, in the order of the chain.
     pub(super) fn all(dir: &Path, url: &CrawlUrl) -> Result<Vec<Self>, Failure> {
         let seals = seals(dir);
-        let mut found = Vec::new();
-        each_record(dir, |line, record| {
-            if !is_of(&record, url) {
-                return;
-            }
-            let sealed = seals.iter().find(|sealed| sealed.lines > line.seq).cloned();
+        let (mut found, mut chain) = (Vec::<Self>::new(), Followed::default());
+        each_line(dir, |line, record| {
+            chain.follow(line, &seals);
+            let Some(record) = record.filter(|record| is_of(record, url)) else { return };
+            let sealed = chain
+                .broken
+                .as_ref()
+                .map(Broken::text)
+                .map_or_else(|| Ok(seals.iter().find(|sealed| sealed.lines > line.seq).cloned()), Err);
             let copy = Copy::of(dir, &record);
             found.push(Self { seq: line.seq, commitment: line.commitment.to_string(), record, copy, sealed });
         })?;
+        for one in &mut found {
+            // A checkpoint speaks for a line through the links up to its own: those behind it have to hold, too.
+            if let Ok(Some(sealed)) = &one.sealed
+                && let Some(broken) = chain.broken.as_ref().filter(|broken| broken.seq < sealed.lines)
+            {
+                one.sealed = Err(broken.text());
+            } else if matches!(&one.sealed, Ok(Some(sealed)) if sealed.lines > chain.lines) {
+                one.sealed = Err(format!("the chain ends at {} lines, before its checkpoint", chain.lines));
+            }
+        }
         Ok(found)
+    }
+}
+
+/// The chain as far as it was read.
+#[derive(Debug, Default)]
+struct Followed {
+    chain: ChainVerifier,
+    lines: u64,
+    broken: Option<Broken>,
+}
+
+/// The first line where it does not hold.
+#[derive(Debug)]
+struct Broken {
+    seq: u64,
+    problem: String,
+}
+
+impl Broken {
+    fn text(&self) -> String {
+        format!("line {} was changed: {}", self.seq, self.problem)
+    }
+}
+
+impl Followed {
+    fn follow(&mut self, line: &Line, seals: &[Sealed]) {
+        if self.broken.is_some() {
+            return;
+        }
+        let seq = self.lines;
+        let step = self.chain.step(line).map_err(|fault| fault.problem);
+        self.lines += 1;
+        let other = seals.iter().find(|seal| seal.lines == self.lines && seal.link != line.link.to_string());
+        let problem = step.err().or_else(|| other.map(|seal| format!("checkpoint {} names another", seal.n)));
+        self.broken = problem.map(|problem| Broken { seq, problem });
     }
 }
 
@@ -55,8 +104,8 @@ fn is_of(record: &Record, url: &CrawlUrl) -> bool {
 fn seals(dir: &Path) -> Vec<Sealed> {
     let text = std::fs::read_to_string(dir.join("checkpoints.jsonl")).unwrap_or_default();
     let seal = |line: &str| {
-        let Checkpoint { n, at, lines, signed, .. } = Checkpoint::parse(line).ok()?;
-        Some(Sealed { n, at, lines, key: signed.map(|signed| signed.key) })
+        let Checkpoint { n, at, lines, link, signed, .. } = Checkpoint::parse(line).ok()?;
+        Some(Sealed { n, at, lines, link: link.to_string(), key: signed.map(|signed| signed.key) })
     };
     text.lines().filter_map(seal).collect()
 }

@@ -8,7 +8,7 @@ use htmlize::escape_text;
 use super::copy::{Copy, Mark};
 use super::found::Found;
 use super::text::facts;
-use super::visible::visible;
+use crate::commands::visible::visible;
 
 /// Lines of a robots.txt that are shown; those around the marked ones are shown of a longer one, too.
 const MAX_LINES: usize = 5_000;

@@ -5,13 +5,13 @@ mod found;
 mod html;
 mod text;
 mod today;
-mod visible;
 
 use comity_archive::{Record, read_records};
 use comity_url::CrawlUrl;
 
 use self::found::Found;
 use super::print;
+use super::visible::visible;
 use crate::args::ExplainArgs;
 use crate::exit::{Exit, Failure};
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         }
     }
     if !args.html {
-        today.iter().try_for_each(|line| print(&visible::visible(line)))?;
+        today.iter().try_for_each(|line| print(&visible(line)))?;
     }
     Ok(if found.is_empty() { Exit::Findings } else { Exit::Done })
 }
@@ -55,14 +55,21 @@ pub(crate) fn records_of(
 
 /// Hands on every record that was not erased, with its line.
 fn each_record(dir: &std::path::Path, mut each: impl FnMut(&comity_archive::Line, Record)) -> Result<(), Failure> {
+    each_line(dir, |line, record| record.into_iter().for_each(|record| each(line, record)))
+}
+
+/// Hands on every line, with its record where that was not erased.
+fn each_line(
+    dir: &std::path::Path,
+    mut each: impl FnMut(&comity_archive::Line, Option<Record>),
+) -> Result<(), Failure> {
     if !dir.join("records").is_dir() {
         return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
     }
     for line in read_records(dir).map_err(|e| Failure::storage(e.to_string()))? {
         let line = line.map_err(|e| Failure::storage(e.to_string()))?;
-        if let Some(record) = line.record().map_err(|e| Failure::storage(e.to_string()))? {
-            each(&line, record);
-        }
+        let record = line.record().map_err(|e| Failure::storage(e.to_string()))?;
+        each(&line, record);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use comity_archive::Record;
 
 use super::copy::Mark;
 use super::found::Found;
-use super::visible::visible;
+use crate::commands::visible::visible;
 
 /// One record, its copy of robots.txt with the line marked, and where it all lies.
 pub(super) fn text(found: &Found) -> String {
@@ -108,13 +108,14 @@ fn circumstances(record: &Record, facts: &mut Facts) {
 /// Where all of this lies, and what speaks for it.
 fn places(found: &Found, facts: &mut Facts) {
     let mut say = |label: &'static str, value: String| facts.push((label, value));
-    let sealed = found.sealed.as_ref().map_or_else(
-        || "no checkpoint covers it yet".to_owned(),
-        |sealed| {
+    let sealed = match &found.sealed {
+        Ok(None) => "no checkpoint covers it yet".to_owned(),
+        Ok(Some(sealed)) => {
             let by = sealed.key.as_ref().map_or_else(String::new, |key| format!(", signed by {key}"));
             format!("under checkpoint {} of {}{by}", sealed.n, sealed.at)
-        },
-    );
+        }
+        Err(changed) => format!("NOT as it was written, no checkpoint speaks for it: {changed}"),
+    };
     say("record", format!("line {}, {sealed}", found.seq));
     say("", format!("sha256 {}", found.commitment));
     if let Some(places) = &found.record.warc {

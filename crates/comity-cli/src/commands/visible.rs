@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 /// A text from outside for a terminal or a page: controls, and characters that change the direction of what stands around
 /// them, are written out, so that nothing can pass itself off as something else.
-pub(super) fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         let turns = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
