@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::comity;
 use super::explain::fixture;
+use super::{audit, comity};
 
 const KEY: &str = "WpHTDXPZHUfNcNiAcxZx05doGrqf8OwppnIsGCKlWt8";
 
@@ -84,4 +84,27 @@ pub(crate) fn change_records(dir: &Path, from: &str, to: &str) {
         assert!(text.contains(from), "{from}");
         fs::write(&path, zstd::encode_all(text.replace(from, to).as_bytes(), 3).unwrap()).unwrap();
     }
+}
+
+/// What the script passes over, it does not say to hold; what a kill leaves at the end of an open file is no fault.
+#[test]
+fn the_script_tells_what_it_did_not_look_at() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    copy_tree(&fixture("v1"), &dir);
+    let warc = fs::read_dir(dir.join("warc")).unwrap().map(|entry| entry.unwrap().path());
+    let warc = warc.into_iter().find(|path| path.to_string_lossy().ends_with(".warc.gz")).unwrap();
+    let bytes = fs::read(&warc).unwrap();
+    // Its first response once more: of no exchange, as when a kill came before the rest of it.
+    fs::write(&warc, [&bytes[..], &bytes[585..1140]].concat()).unwrap();
+    let Some(said) = audit::verified_without_our_code(&dir, 1) else { return };
+    assert!(said.contains("unnamed"), "{said}");
+    let open = warc.with_extension("gz.open");
+    fs::rename(&warc, &open).unwrap();
+    let said = audit::verified_without_our_code(&dir, 0).unwrap();
+    assert!(said.contains("no line names it") && !said.contains("everything holds"), "{said}");
+    fs::write(open, bytes).unwrap();
+    fs::write(dir.join("warc/other.warc.zst"), "").unwrap();
+    let said = audit::verified_without_our_code(&dir, 0).unwrap();
+    assert!(said.contains("other.warc.zst was not looked at") && !said.contains("everything holds"), "{said}");
 }
