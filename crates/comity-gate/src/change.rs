@@ -53,6 +53,7 @@ impl Gate {
 
     /// When `origin` may be asked for a page next by the settings in force, with what its robots.txt asks for held against them
     /// anew: a Crawl-delay above the longest accepted parks it until told, and this tells.
+    #[must_use]
     pub fn turn_anew(&self, origin: &Origin) -> Turn {
         self.set_asked(origin, self.inner.cache.asked_pace(&self.key(origin)));
         self.turn(origin)
@@ -60,6 +61,7 @@ impl Gate {
 
     /// Looks at the opt-out files now, whenever they were looked at last, and gives what is in force: all that the files held when
     /// this was called, for every judgement that begins after it returns. Blocks for about a microsecond a line that is new.
+    #[must_use]
     pub fn look_at_optouts(&self) -> Arc<OptOuts> {
         self.inner.optouts.look_now().unwrap_or_default()
     }
