@@ -185,8 +185,7 @@ fn who_looks_now_sees_what_was_written_before_whoever_else_looks() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !over.load(std::sync::atomic::Ordering::Relaxed) {
-                    drop(gate.optouts());
-                    gate.look_at_optouts();
+                    drop((gate.optouts(), gate.look_at_optouts()));
                 }
             });
         }

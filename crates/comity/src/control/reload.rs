@@ -147,7 +147,7 @@ fn apply(shared: &Shared, next: &CrawlConfig, optouts: OptOutFiles) -> Arc<Live>
         max_rate: next.max_rate,
         max_rate_domain: next.max_rate_domain,
     });
-    shared.gate.look_at_optouts();
+    drop(shared.gate.look_at_optouts());
     shared.tally().add_overrides(&next.overrides);
     shared.set_live(Live { limits: next.limits.clone() })
 }
