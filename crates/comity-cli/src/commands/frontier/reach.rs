@@ -90,10 +90,12 @@ mod line {
     use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
     use std::os::unix::net::UnixStream;
     use std::path::{Path, PathBuf};
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use comity::control::socket::{IDLE, MOST_LINE, connect};
     use comity::control::{Answer, ControlError, Op, Request, VERSION};
+    use comity::policy::{Clock as _, Instant};
+    use comity_fetch::SystemClock;
     use serde::Deserialize;
     use serde_json::Value;
 
@@ -104,6 +106,7 @@ mod line {
     pub(crate) struct Line {
         dir: PathBuf,
         stream: BufReader<UnixStream>,
+        clock: SystemClock,
         /// When it was used last.
         used: Instant,
     }
@@ -123,7 +126,9 @@ mod line {
         pub(super) fn new(dir: &Path, stream: UnixStream) -> Result<Self, Failure> {
             let set = stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
             set.map_err(|e| Failure::unavailable(format!("the control socket: {e}")))?;
-            Ok(Self { dir: dir.to_owned(), stream: BufReader::new(stream), used: Instant::now() })
+            let clock = SystemClock::new();
+            let used = clock.now();
+            Ok(Self { dir: dir.to_owned(), stream: BufReader::new(stream), clock, used })
         }
 
         pub(super) fn ask(&mut self, op: Op) -> Result<Answer, Failure> {
@@ -131,7 +136,7 @@ mod line {
                 .map_err(|e| Failure::usage(format!("the request cannot be written: {e}")))?;
             request.push('\n');
             // Half of it, so that no request is on its way when the crawl closes: whether it was taken in could not be told.
-            if self.used.elapsed() > IDLE / 2 {
+            if self.clock.now().since(self.used) > IDLE / 2 {
                 self.connect_again()?;
             }
             let mut sent = self.send(&request);
@@ -142,7 +147,7 @@ mod line {
             }
             sent.map_err(|e| gone(&e.to_string()))?;
             let answer = self.answer();
-            self.used = Instant::now();
+            self.used = self.clock.now();
             answer
         }
 
