@@ -31,8 +31,7 @@ pub(super) fn examine(wire: &Wire, copies: &Copies, floors: &Floors, audit: &mut
     }
     for (origin, (requests, hops)) in origins {
         audit.origins += u64::from(!requests.is_empty());
-        let first = requests.iter().chain(&hops).map(|request| request.at).min();
-        let lives = Lives::of(origin, (wire, &hops, first), copies, audit);
+        let lives = Lives::of(origin, (wire, &hops, &requests), copies, audit);
         let mut last: Option<WallTime> = None;
         for request in requests {
             let in_force = lives.at(request.at);

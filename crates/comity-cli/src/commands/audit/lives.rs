@@ -55,11 +55,11 @@ pub(super) enum InForce<'a> {
 }
 
 impl Lives {
-    /// Follows the robots.txt of `origin` through its hops, and takes in what an earlier crawl had seen. `first`: when the
-    /// first request for or to the origin began.
+    /// Follows the robots.txt of `origin` through its hops, and takes in what an earlier crawl had seen. `requests`: those
+    /// to the origin, hops for other origins among them.
     pub(super) fn of(
         origin: &str,
-        (wire, hops, first): (&Wire, &[&Request], Option<WallTime>),
+        (wire, hops, requests): (&Wire, &[&Request], &[&Request]),
         copies: &Copies,
         audit: &mut Audit,
     ) -> Self {
@@ -67,8 +67,10 @@ impl Lives {
         let agent = hops.first().and_then(|hop| wire.agents.get(hop.file)).or_else(|| wire.agents.first());
         let Some(agent) = agent else { return lives };
         let robots_url = format!("{origin}/robots.txt");
+        let first = hops.iter().chain(requests).map(|request| request.at).min();
         for seen in copies.at(&robots_url) {
-            if hops.iter().any(|hop| hop.url == robots_url && hop.at == seen.at) {
+            // A redirect may have led another origin's visit here: its answer speaks for that origin.
+            if hops.iter().chain(requests).any(|one| one.url == robots_url && one.at == seen.at) {
                 continue;
             }
             // What an earlier crawl had seen is recalled before anything is asked. Later on, each answer has its exchange.
