@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::disk::{Backing, Disk};
-use crate::{Archive, ArchiveConfig, ArchiveError, ChainVerifier, Event};
+use crate::{Archive, ArchiveConfig, ArchiveError, ChainVerifier, ConfigFacts, Event};
 use common::{StillClock, capture, lines, page, refused, warc_records};
 
 /// Real files that take `room` bytes in all, then none; the write that meets the end is cut short.
@@ -276,7 +276,8 @@ fn nothing_is_called_safe_after_the_device_has_refused_once() {
     let sync: Step = |archive| archive.sync().map(drop);
     let roll: Step = |archive| {
         let crawl = archive.config.crawl.clone();
-        archive.reconfigure((comity_policy::Digest::from_bytes([7; 32]), crawl.robots, crawl.overrides))
+        let facts = ConfigFacts { config_digest: None, robots: crawl.robots, overrides: crawl.overrides };
+        archive.reconfigure(facts).map(drop)
     };
     for refused in [".warc", ".jsonl"] {
         for (first, then) in [(sync, sync), (sync, roll), (roll, sync), (roll, roll)] {
