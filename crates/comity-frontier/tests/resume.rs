@@ -800,7 +800,14 @@ async fn what_waits_for_its_next_visit_is_seen_after_mending() {
         let revisit =
             Box::new(Revisit { at: WallTime::from_unix_millis(99_000), priority: 2, visited: Visited::default() });
         let told = Some((OriginPace::default(), turn(0)));
-        let again = Settlement::Again { lease: lease.id, ending: Ending::Done, links: Vec::new(), told, revisit };
+        let again = Settlement::Again {
+            lease: lease.id,
+            spent: Spent::default(),
+            ending: Ending::Done,
+            links: Vec::new(),
+            told,
+            revisit,
+        };
         settle(&frontier, again, at(0)).await;
     }
     let mut store = frontier.into_store().unwrap();

@@ -152,6 +152,7 @@ mod tests {
                 priority: 0,
                 attempt: 1,
                 visited: None,
+                received: 0,
             };
             assert_eq!(child_via(&index, &url(child)), url(wanted), "{} {child}", index.url);
         }
