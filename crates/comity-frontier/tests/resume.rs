@@ -208,6 +208,44 @@ impl Store for Failing {
     }
 }
 
+/// A memory store with the commits that no sync has followed.
+#[derive(Debug)]
+struct Unsynced(MemoryStore, Arc<AtomicUsize>);
+
+impl Store for Unsynced {
+    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.commit(batch)
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.1.store(0, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.0.get(space, key)
+    }
+
+    fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.0.peek(space, from, until, limit)
+    }
+}
+
+#[tokio::test]
+async fn what_an_earlier_process_left_unsynced_is_safe_once_the_next_one_has_opened() {
+    let unsynced = Arc::new(AtomicUsize::new(0));
+    let mut store = Unsynced(MemoryStore::new(), Arc::clone(&unsynced));
+    for run in 0..3 {
+        let frontier = Local::open(store, SchedulerConfig::default(), ready(0)).unwrap();
+        assert_eq!(unsynced.load(Ordering::SeqCst), 0, "run {run}");
+        add(&frontier, &[&format!("http://a.test/{run}")]).await;
+        assert!(unsynced.load(Ordering::SeqCst) > 0, "nothing is left to be lost in run {run}");
+        // It dies here.
+        store = frontier.into_store().unwrap();
+    }
+}
+
 fn failing() -> (Local<Failing>, Arc<AtomicUsize>, Arc<AtomicUsize>) {
     let (commits, peeks) = (Arc::new(AtomicUsize::new(1_000_000)), Arc::new(AtomicUsize::new(1_000_000)));
     let store = Failing { store: MemoryStore::new(), commits: Arc::clone(&commits), peeks: Arc::clone(&peeks) };
