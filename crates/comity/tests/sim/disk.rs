@@ -106,13 +106,14 @@ impl Store for SimStore {
 #[derive(Clone, Debug)]
 pub(crate) struct SimFiles {
     room: Arc<AtomicU64>,
+    refused: Arc<AtomicU64>,
 }
 
 const PLENTY: u64 = u64::MAX;
 
 impl SimFiles {
     pub(crate) fn new() -> Self {
-        Self { room: Arc::new(AtomicU64::new(PLENTY)) }
+        Self { room: Arc::new(AtomicU64::new(PLENTY)), refused: Arc::default() }
     }
 
     /// Lets so many bytes more be written; `None` as many as are wanted.
@@ -120,15 +121,17 @@ impl SimFiles {
         self.room.store(bytes.unwrap_or(PLENTY), Ordering::Relaxed);
     }
 
-    /// A write has met the end.
-    pub(crate) fn is_used_up(&self) -> bool {
-        self.room.load(Ordering::Relaxed) == 0
+    /// Writes that were refused for want of room, and that something would be lost by. What fits to the last byte is not among
+    /// them, nor is the packing of a closed file: that is whole and synced as it was written, and stays so.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 }
 
 impl Disk for SimFiles {
     fn create(&self, path: &Path) -> io::Result<Box<dyn Backing>> {
-        Ok(Box::new(SimFile { file: File::create_new(path)?, room: self.room.clone() }))
+        let is_copy = path.extension().is_some_and(|end| end == "tmp");
+        Ok(Box::new(SimFile { file: File::create_new(path)?, is_copy, disk: self.clone() }))
     }
 
     fn free(&self, folder: &Path) -> io::Result<Option<u64>> {
@@ -139,20 +142,23 @@ impl Disk for SimFiles {
 #[derive(Debug)]
 struct SimFile {
     file: File,
-    room: Arc<AtomicU64>,
+    /// It is to take the place of a file that is whole, or to go.
+    is_copy: bool,
+    disk: SimFiles,
 }
 
 impl Write for SimFile {
     /// The write that meets the end is cut short.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = self.room.load(Ordering::Relaxed);
+        let room = self.disk.room.load(Ordering::Relaxed);
         let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         if fits == 0 && !bytes.is_empty() {
+            self.disk.refused.fetch_add(u64::from(!self.is_copy), Ordering::Relaxed);
             return Err(io::ErrorKind::StorageFull.into());
         }
         let written = self.file.write(&bytes[..fits])?;
         if room != PLENTY {
-            self.room.store(room - written as u64, Ordering::Relaxed);
+            self.disk.room.store(room - written as u64, Ordering::Relaxed);
         }
         Ok(written)
     }

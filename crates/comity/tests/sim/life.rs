@@ -63,7 +63,8 @@ impl Stage<'_> {
     pub(crate) async fn live(&self, number: usize, life: Option<&Life>) -> Lived {
         self.observer.clients_reborn();
         let began_us = self.observer.now_us();
-        let refused = self.store.refused();
+        let refused = || self.store.refused() + self.files.refused();
+        let before = refused();
         let end = match self.crawler(number).build() {
             Ok(crawler) => self.run(crawler, life).await,
             Err(error) => LifeEnd::Broken(format!("it does not start: {}", told(&error))),
@@ -74,7 +75,7 @@ impl Stage<'_> {
             Some(Life { end: Fault::PowerCut, .. }) if matches!(end, LifeEnd::Killed) => self.store.cut_power(),
             _ => Cut::default(),
         };
-        let was_full = self.store.refused() > refused || self.files.is_used_up();
+        let was_full = refused() > before;
         self.store.set_full(false);
         self.files.set_room(None);
         let planned = life.map(|life| life.end);
