@@ -180,6 +180,37 @@ async fn requests_during_a_pause_are_found() {
     .await;
 }
 
+/// A process, what it asks for, and the next, while the machine's clock is set between them: hours ahead, request.
+#[tokio::test(start_paused = true)]
+async fn what_was_over_by_the_clock_of_one_process_is_over_for_the_next() {
+    type Lives = &'static [(i64, &'static [&'static str])];
+    type Expected = &'static [(&'static str, u64)];
+    const ROWS: [(&str, Lives, Expected); 4] = [
+        ("the clock is right", &[(0, &[ROBOTS, "/b"]), (0, &["/b"])], PAUSE),
+        ("it jumps past the pause", &[(0, &[ROBOTS, "/b"]), (2, &["/b"])], &[]),
+        ("and is set right after that was asked", &[(0, &[ROBOTS, "/b"]), (2, &["/b"]), (0, &["/b"])], &[]),
+        ("or before", &[(0, &[ROBOTS, "/b"]), (2, &[]), (0, &["/b"])], PAUSE),
+    ];
+    for (name, lives, expected) in ROWS {
+        let site = rules("").page_answers("/b", [Answer::retry_after(503, 4000), Answer::text("x")]);
+        let (net, observer) = Web::builder(1).site(site).build().unwrap().in_memory();
+        let mut auditor = Auditor::new();
+        for (hours, targets) in lives {
+            auditor = auditor.clock_error(observer.now_us(), hours * 3_600_000);
+            observer.clients_reborn();
+            let mut client = Client::memory(&net, "http://o0.demo.test").await;
+            for target in *targets {
+                client.get("o0.demo.test", target).await.unwrap();
+                sleep(Duration::from_secs(1)).await;
+            }
+            observer.clients_died();
+            sleep(Duration::from_secs(1)).await;
+        }
+        let audit = auditor.examine(&observer);
+        assert_eq!(found(&audit), expected, "{name}: {audit}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn odd_requests_are_found() {
     check(vec![

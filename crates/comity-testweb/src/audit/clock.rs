@@ -26,8 +26,13 @@ impl ClientClock {
 
     /// How far a client is ahead at `at_us`, in microseconds. Within a process its civil time never goes back.
     fn ahead(&self, at_us: u64) -> i64 {
+        self.ahead_after(|from_us| from_us <= at_us)
+    }
+
+    /// How far a client is ahead after the first events, those whose moment is `among` them.
+    fn ahead_after(&self, among: impl Fn(u64) -> bool) -> i64 {
         let (mut error, mut held) = (0_i64, i64::MIN);
-        for (_, event) in self.events.iter().take_while(|(from_us, _)| *from_us <= at_us) {
+        for (_, event) in self.events.iter().take_while(|(from_us, _)| among(*from_us)) {
             match event {
                 Event::Set(next) => {
                     held = held.max(error);
@@ -43,6 +48,14 @@ impl ClientClock {
     pub(super) fn was_before(&self, from_us: u64, until_us: u64) -> bool {
         let changes = self.events.iter().map(|(at_us, _)| *at_us).filter(|at_us| (from_us..=until_us).contains(at_us));
         changes.chain([until_us]).any(|at_us| self.between(from_us, at_us) < 0)
+    }
+
+    /// As [`Self::between`], from just before and just after what happened to the clock at the very moment `from_us`: an answer
+    /// and the end of the process that heard it may share a microsecond, and the machine is set in it too.
+    pub(super) fn readings(&self, from_us: u64, until_us: u64) -> [i64; 2] {
+        let after = self.between(from_us, until_us);
+        let earlier = self.ahead_after(|event_us| event_us < from_us);
+        [after.saturating_add(self.ahead(from_us)).saturating_sub(earlier), after]
     }
 
     /// What a client measures between two moments of the web by its civil clock, in microseconds; negative where it was set
@@ -77,6 +90,9 @@ mod tests {
             assert_eq!(clock.between(from * S, until * S), seconds * 1_000_000, "{from} to {until}");
         }
         assert!(clock.was_before(30 * S, 100 * S) && !clock.was_before(0, 9 * S) && !clock.was_before(51 * S, 61 * S));
+        // At the very moment at which it is set: by either reading.
+        assert_eq!(clock.readings(10 * S, 11 * S), [61_000_000, 1_000_000]);
+        assert_eq!(clock.readings(12 * S, 13 * S), [1_000_000; 2]);
         assert_eq!(ClientClock::default().between(3, 5), 2);
     }
 }

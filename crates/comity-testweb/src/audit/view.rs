@@ -134,15 +134,20 @@ impl View {
         (Duration::from_micros(gap_us) < asked).then_some(breach)
     }
 
-    /// The pause that a request did not wait out.
-    pub(super) fn pause(&self, seen: &Sighting, transit: Duration, clock: &ClientClock) -> Option<Breach> {
+    /// The pause that a request did not wait out. One that is over for the process that asks is over for the next ones too,
+    /// wherever their clocks stand: with the answer it is remembered no more.
+    pub(super) fn pause(&mut self, seen: &Sighting, transit: Duration, clock: &ClientClock) -> Option<Breach> {
         let pause = self.pause?;
         let truly = seen.arrived_us.saturating_sub(pause.from_us);
         // A process that remembers it has civil time alone; one that was told it has not.
-        let by_clock = u64::try_from(clock.between(pause.from_us, seen.arrived_us)).unwrap_or(0);
+        let by_clock = clock.readings(pause.from_us, seen.arrived_us).into_iter().max();
+        let by_clock = by_clock.and_then(|waited| u64::try_from(waited).ok()).unwrap_or(0);
         let waited = Duration::from_micros(if pause.recalled { truly.max(by_clock) } else { truly });
         let left_us = micros(pause.asked.saturating_sub(waited));
         let breach = Breach::DuringPause { after_request: pause.request, asked_s: pause.asked.as_secs(), left_us };
+        if left_us == 0 {
+            self.pause = None;
+        }
         (left_us > 0 && waited >= transit).then_some(breach)
     }
 
@@ -322,10 +327,11 @@ impl Told {
     /// Its life is over, by every clock; or it comes from the future, and nothing says how long it has lived.
     fn is_over(&self, now_us: u64, clock: &ClientClock) -> bool {
         let most = micros(self.life + GRACE);
-        match u64::try_from(clock.between(self.since_us, now_us)) {
-            Ok(by_clock) => now_us.saturating_sub(self.since_us).min(by_clock) > most,
+        let truly = now_us.saturating_sub(self.since_us);
+        clock.readings(self.since_us, now_us).into_iter().all(|reading| match u64::try_from(reading) {
+            Ok(by_clock) => truly.min(by_clock) > most,
             Err(_) => true,
-        }
+        })
     }
 }
 
