@@ -31,6 +31,16 @@ pub enum DiagnosticCode {
     XrobotsBadDate,
     /// A robots rule that nobody defines, or a known one with an unreadable argument.
     XrobotsUnknownRule,
+    /// A `tdm-reservation` that is neither 0 nor 1: unset.
+    TdmBadValue,
+    /// `tdmrep.json` is one object instead of an array: read only when it reserves.
+    TdmNotArray,
+    /// `tdmrep.json` is no JSON: unset.
+    TdmUnparsable,
+    /// A `tdm-reservation` of `"1"` as a JSON string: read as 1.
+    TdmLenientValue,
+    /// Rules of `tdmrep.json` lie beyond what is read of the file.
+    TdmTruncated,
     /// Usage lines of robots.txt lie beyond what is kept of the file.
     RobotsTruncated,
     /// The two ways to cut groups disagree on access to the URL (signals reference §3.1).
@@ -51,6 +61,11 @@ impl DiagnosticCode {
             Self::SignalOutsideGroup => "signal_outside_group",
             Self::XrobotsBadDate => "xrobots_bad_date",
             Self::XrobotsUnknownRule => "xrobots_unknown_rule",
+            Self::TdmBadValue => "tdm_bad_value",
+            Self::TdmNotArray => "tdm_not_array",
+            Self::TdmUnparsable => "tdm_unparsable",
+            Self::TdmLenientValue => "tdm_lenient_value",
+            Self::TdmTruncated => "tdm_truncated",
             Self::RobotsTruncated => "robots_truncated",
             Self::GroupAmbiguity => "group_ambiguity",
         }
@@ -67,6 +82,11 @@ impl DiagnosticCode {
             Self::SignalOutsideGroup => "line stands before the first user-agent line",
             Self::XrobotsBadDate => "no date that can be read, rule ignored",
             Self::XrobotsUnknownRule => "unknown rule ignored",
+            Self::TdmBadValue => "value is neither 0 nor 1, nothing is read from it",
+            Self::TdmNotArray => "no array of rules, read only as a reservation",
+            Self::TdmUnparsable => "file is no JSON array, nothing is read from it",
+            Self::TdmLenientValue => "text \"1\" read as 1",
+            Self::TdmTruncated => "rules beyond the limit not read",
             Self::RobotsTruncated => "usage lines beyond the limit not read",
             Self::GroupAmbiguity => "user-agent lists can be cut in two ways that disagree, the access reading counts",
         }

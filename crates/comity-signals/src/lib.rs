@@ -39,6 +39,7 @@
 //! | `diagnostic` | [`Diagnostics`], [`DiagnosticCode`]: what was odd, beside the verdicts |
 //! | `aipref`, `sf` | the AIPREF vocabulary, and the RFC 9651 dictionaries it is written in |
 //! | `content_signal` | the Content Signals policy, with [`UseCeiling`] |
+//! | `tdm` | [`Tdmrep`], [`TdmReading`]: `tdmrep.json`, header and metas, in TDMRep's own order |
 //! | `xrobots`, `date` | the grammar of robots rules, and [`UnixSeconds`] for their dates |
 //! | `found` | what a reading has found so far, bounded |
 //!
@@ -47,7 +48,7 @@
 //! bounded by who brings them: `comity-robots` for files and lines, `comity-fetch` for header fields, `comity-extract`
 //! for heads.
 //!
-//! Not read yet: TDMRep, RSL, ai.txt, trust.txt, AI product tokens, prices. Their carriers say nothing here so far.
+//! Not read yet: RSL, ai.txt, trust.txt, AI product tokens, prices. Their carriers say nothing here so far.
 
 mod aipref;
 mod content_signal;
@@ -62,6 +63,7 @@ mod purpose;
 mod robots;
 mod sf;
 mod statement;
+mod tdm;
 mod xrobots;
 
 pub use content_signal::UseCeiling;
@@ -74,3 +76,4 @@ pub use preferences::Preferences;
 pub use purpose::{Declared, ParsePurposeError, Purpose};
 pub use robots::{RobotsReading, robots_preferences, robots_preferences_despite_refusal};
 pub use statement::{Place, Source, Statement, Verdict};
+pub use tdm::{Reservation, TdmLayer, TdmReading, Tdmrep};

@@ -246,7 +246,7 @@ impl Reading<'_> {
 }
 
 /// The values of one field name, numbered among themselves.
-fn named<'a, N: AsRef<str>, V: AsRef<[u8]>>(
+pub(crate) fn named<'a, N: AsRef<str>, V: AsRef<[u8]>>(
     fields: &'a [(N, V)],
     name: &str,
 ) -> impl Iterator<Item = (u32, Cow<'a, str>)> {

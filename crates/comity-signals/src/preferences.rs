@@ -32,6 +32,16 @@ impl Preferences {
         self
     }
 
+    /// The same without the statements that `out` names, the verdicts taken anew: for a family whose later carrier
+    /// supersedes an earlier one.
+    #[must_use]
+    pub(crate) fn without(self, out: impl Fn(&Statement) -> bool) -> Self {
+        if !self.statements.iter().any(&out) {
+            return self;
+        }
+        Self::none().with(self.statements.into_iter().filter(|statement| !out(statement)))
+    }
+
     /// Nothing was said, anywhere.
     #[must_use]
     pub const fn none() -> Self {

@@ -62,6 +62,8 @@ pub enum Source {
     HeaderTdm,
     /// `tdm-reservation` meta element.
     MetaTdm,
+    /// What the cautious profile infers from the value that TDMRep's layers come to: of no single layer.
+    DerivedTdm,
     /// `X-Robots-Tag` response header.
     HeaderXRobotsTag,
     /// `robots-tag` response header (draft-illyes-repext-00, expired).
@@ -84,6 +86,7 @@ impl Source {
             Self::TdmrepFile => "tdmrep.file",
             Self::HeaderTdm => "header.tdm",
             Self::MetaTdm => "meta.tdm",
+            Self::DerivedTdm => "derived.tdm",
             Self::HeaderXRobotsTag => "header.x-robots-tag",
             Self::HeaderRobotsTag => "header.robots-tag",
             Self::MetaRobots => "meta.robots",

@@ -5,3 +5,4 @@ mod laws;
 mod page;
 mod robots_lines;
 mod support;
+mod tdm;
