@@ -53,9 +53,9 @@ pub struct Sighting {
 }
 
 /// The largest copy that is read back.
-const MAX_COPY: u64 = 64 * 1024 * 1024;
+pub(crate) const MAX_COPY: u64 = 64 * 1024 * 1024;
 /// The longest index line: a URL of 65,534 bytes, escaped.
-const MAX_INDEX_LINE: u64 = 512 * 1024;
+pub(crate) const MAX_INDEX_LINE: u64 = 512 * 1024;
 
 impl EvidenceStore {
     /// Opens `dir/evidence`, which is created when missing. A torn last index line, left by a crash, is cut off.

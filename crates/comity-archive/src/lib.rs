@@ -57,6 +57,7 @@
 //! | `shared` | [`SharedArchive`]: many threads at once |
 //! | `index`, `recovery` | CDXJ; what is made of files that were left open |
 //! | `wacz` | [`write_wacz`]: a crawl as one file for replay |
+//! | `dossier` | [`write_dossier`]: what it holds about one origin, as one file that proves itself |
 //! | `warc` | heads made true to the stored body, the grammar, members; [`WarcReader`] |
 //! | `record`, `records` | [`Record`]: what was known; its files; [`read_records`] |
 //! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
@@ -75,6 +76,7 @@ mod config;
 mod counting;
 mod digests;
 mod disk;
+mod dossier;
 mod entropy;
 mod error;
 mod event;
@@ -103,6 +105,7 @@ pub use chain::{ChainFault, ChainFile, ChainHead, ChainReport, ChainVerifier, Co
 pub use checkpoint::{Checkpoint, CheckpointError, CheckpointSigner, FileSum, Prefix, Signed};
 pub use config::{ArchiveConfig, ConfigFacts, CrawlFacts, WarcFormat};
 pub use disk::{Backing, Disk, RealDisk};
+pub use dossier::{DOSSIER_SCHEMA, DossierCopy, DossierFacts, DossierPages, DossierSettings, write_dossier};
 pub use entropy::{Entropy, OsEntropy};
 pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target};

@@ -1,4 +1,5 @@
 mod content;
+mod dossier;
 mod frontier;
 mod identity;
 mod optout;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use content::*;
+pub(crate) use dossier::*;
 pub(crate) use frontier::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
@@ -40,6 +42,8 @@ pub(crate) enum Command {
     Wacz(WaczArgs),
     /// Recompute a crawl's politeness and every decision from its WARC files and evidence alone.
     Audit(AuditArgs),
+    /// Everything that a crawl holds about one origin, in one file that proves itself.
+    Dossier(DossierArgs),
     /// Why a URL was or was not fetched, from the records of a crawl.
     Explain(ExplainArgs),
     /// What a crawl has queued, and what it is to do with it; while it runs, or stopped.

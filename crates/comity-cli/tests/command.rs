@@ -5,6 +5,8 @@
 mod audit;
 #[path = "command/control.rs"]
 mod control;
+#[path = "command/dossier.rs"]
+mod dossier;
 #[path = "command/explain.rs"]
 mod explain;
 #[path = "command/resume.rs"]

@@ -7,7 +7,7 @@ use crate::CrawlFacts;
 pub(crate) const SOFTWARE: &str = concat!("comity/", env!("CARGO_PKG_VERSION"));
 
 /// The specification that the files follow.
-const CONFORMS_TO: &str = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
+pub(crate) const CONFORMS_TO: &str = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
 
 /// The block of a warcinfo record (archive reference §1).
 pub(crate) fn warcinfo(crawl: &CrawlFacts) -> String {

@@ -3,6 +3,7 @@
 mod audit;
 mod crawl;
 mod demo;
+mod dossier;
 mod explain;
 mod extract;
 mod frontier;
@@ -11,6 +12,7 @@ mod identity;
 mod init;
 mod input;
 mod optout;
+mod page;
 mod records;
 mod reload;
 mod robots;
@@ -34,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Verify(args) => verify::run(&args),
         Command::Wacz(args) => wacz::run(&args),
         Command::Audit(args) => audit::run(&args),
+        Command::Dossier(args) => dossier::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Frontier(command) => frontier::run(&command),
         Command::Reload(args) => reload::run(&args),

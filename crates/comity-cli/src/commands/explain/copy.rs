@@ -8,8 +8,8 @@ use comity_robots::{Dialect, Robots, request_target};
 use sha2::Digest as _;
 
 /// Why a line is pointed at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
     /// The rule that decided.
     Decided,
     /// The group begins here.
@@ -20,13 +20,13 @@ pub(super) enum Mark {
 
 /// A robots.txt as it was kept.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(crate) struct Copy {
     /// Where it lies, below the crawl directory.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Its lines; the first has number 1.
-    pub(super) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
     /// What the parser of this version makes of it: `the same` or what differs.
-    pub(super) reread: String,
+    pub(crate) reread: String,
     marks: Vec<(u32, Mark)>,
 }
 
@@ -35,30 +35,30 @@ const MAX_COPY: u64 = 1 << 20;
 
 impl Copy {
     /// The copy that a record names; a text says why there is none.
-    pub(super) fn of(dir: &Path, record: &Record) -> Result<Self, String> {
-        use std::io::Read as _;
+    pub(crate) fn of(dir: &Path, record: &Record) -> Result<Self, String> {
         let robots = record.robots.as_ref().ok_or("no robots.txt had a part in it")?;
         let hex = robots.digest.as_deref().ok_or("there was no copy")?;
-        let shelf = hex.get(..2).ok_or("its digest is none")?;
-        let path = format!("evidence/{shelf}/{hex}");
-        let mut bytes = Vec::new();
-        std::fs::File::open(dir.join(&path))
-            .and_then(|file| file.take(MAX_COPY).read_to_end(&mut bytes))
-            .map_err(|e| format!("{path} cannot be read: {e}"))?;
-        if data_encoding::HEXLOWER.encode(&sha2::Sha256::digest(&bytes)) != hex {
-            return Err(format!("{path} is not what it was: its bytes are not those of its name"));
-        }
+        let (path, bytes) = kept(dir, hex)?;
         let lines = lines(&bytes);
         Ok(Self { path, lines, reread: reread(dir, record, &bytes), marks: marks(record) })
     }
 
+    /// The copy of this digest with marks of many records.
+    pub(crate) fn marked(dir: &Path, hex: &str, marks: impl IntoIterator<Item = (u32, Mark)>) -> Result<Self, String> {
+        let (path, bytes) = kept(dir, hex)?;
+        let mut marks: Vec<(u32, Mark)> = marks.into_iter().collect();
+        // Where a line has several, the first counts.
+        marks.sort_unstable();
+        Ok(Self { path, lines: lines(&bytes), reread: String::new(), marks })
+    }
+
     /// Why a line is pointed at, if it is.
-    pub(super) fn mark(&self, number: u32) -> Option<Mark> {
+    pub(crate) fn mark(&self, number: u32) -> Option<Mark> {
         self.marks.iter().find(|(line, _)| *line == number).map(|(_, mark)| *mark)
     }
 
     /// Numbers of the lines that are pointed at, and two around each.
-    pub(super) fn around(&self) -> Vec<u32> {
+    pub(crate) fn around(&self) -> Vec<u32> {
         let last = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
         let mut shown: Vec<u32> = self
             .marks
@@ -70,10 +70,25 @@ impl Copy {
         shown
     }
 
-    pub(super) fn line(&self, number: u32) -> &str {
+    pub(crate) fn line(&self, number: u32) -> &str {
         let at = usize::try_from(number).unwrap_or_default();
         at.checked_sub(1).and_then(|at| self.lines.get(at)).map_or("", String::as_str)
     }
+}
+
+/// Place and bytes of a copy, if they are those of its name.
+fn kept(dir: &Path, hex: &str) -> Result<(String, Vec<u8>), String> {
+    use std::io::Read as _;
+    let shelf = hex.get(..2).ok_or("its digest is none")?;
+    let path = format!("evidence/{shelf}/{hex}");
+    let mut bytes = Vec::new();
+    std::fs::File::open(dir.join(&path))
+        .and_then(|file| file.take(MAX_COPY).read_to_end(&mut bytes))
+        .map_err(|e| format!("{path} cannot be read: {e}"))?;
+    if data_encoding::HEXLOWER.encode(&sha2::Sha256::digest(&bytes)) != hex {
+        return Err(format!("{path} is not what it was: its bytes are not those of its name"));
+    }
+    Ok((path, bytes))
 }
 
 /// CR, LF and CRLF end a line, as the parser counts them.
@@ -82,7 +97,8 @@ fn lines(bytes: &[u8]) -> Vec<String> {
     text.strip_suffix('\n').unwrap_or(&text).split('\n').map(ToOwned::to_owned).collect()
 }
 
-fn marks(record: &Record) -> Vec<(u32, Mark)> {
+/// The lines that a record points at.
+pub(crate) fn marks(record: &Record) -> Vec<(u32, Mark)> {
     let decided = record.rule.as_ref().map(|rule| (rule.line, Mark::Decided));
     let groups =
         [record.rule.as_ref().map(|rule| rule.group_line), record.robots.as_ref().and_then(|robots| robots.group_line)];

@@ -9,6 +9,7 @@ mod today;
 use comity_archive::{Record, read_records};
 use comity_url::CrawlUrl;
 
+pub(crate) use self::copy::{Copy, Mark, marks};
 use self::found::Found;
 use super::print;
 use super::visible::visible;

@@ -24,7 +24,7 @@ pub(super) fn page(config: &CrawlConfig, reach: &str, at: WallTime) -> String {
          <footer>Written on {day} by comity {version} from the settings that the crawler runs on.</footer>\n\
          </body>\n</html>\n",
         version = env!("CARGO_PKG_VERSION"),
-        css = include_str!("page.css"),
+        css = crate::commands::page::BASE,
         body = sections.concat(),
         day = super::to_the_second(at).split('T').next().unwrap_or_default(),
     )
