@@ -4,6 +4,7 @@ mod frontier;
 mod identity;
 mod optout;
 mod robots;
+mod signals;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) use frontier::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
 pub(crate) use robots::*;
+pub(crate) use signals::*;
 
 /// The polite, provable crawler.
 #[derive(Debug, Parser)]
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Extract(ExtractArgs),
     /// What a sitemap or feed lists: a JSON line for each entry.
     Sitemap(SitemapArgs),
+    /// What a site says about the uses of its content: every statement, where it stands, and the verdict per purpose.
+    Signals(SignalsArgs),
     /// What a URL is to comity.
     #[command(subcommand)]
     Url(UrlCommand),

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use comity_signals::{HeadFacts, LicenceLink, RobotsMeta};
+use comity_signals::{HeadFacts, LicenceLink, RobotsMeta, link_field};
 
 use crate::form::Forms;
 use crate::html::{Attribute, Name, StartTag};
 use crate::notes::bump;
 use crate::text_urls::{self, Run, TextUrls};
-use crate::{LinkTag, Notes, PageLimits, PageOptions, Rel, attribute, link_field, refresh, srcset};
+use crate::{LinkTag, Notes, PageLimits, PageOptions, Rel, attribute, refresh, srcset};
 
 /// Bytes of a title or a meta's content that are kept.
 const FACT_BYTES: usize = 4096;

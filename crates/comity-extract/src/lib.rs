@@ -37,7 +37,6 @@
 //! | `collect` | what elements say |
 //! | `attribute`, `srcset`, `refresh`, `rel` | the small languages within attributes; [`Rel`] |
 //! | `form`, `text_urls` | what is read as a link only where [`PageOptions`] ask for it |
-//! | `link_field` | `Link` fields of the response |
 //! | `resolve`, `query`, `link` | from references to [`Link`]s |
 //! | `sitemap` | [`SitemapReader`], [`Sitemap`]: sitemaps, indexes, lists of URLs, RSS, Atom, JSON Feed |
 //! | `likeness` | [`TextSketch`], [`Likeness`], [`DuplicateBudget`]: pages that are one page under many names |
@@ -52,7 +51,6 @@ mod html;
 mod likeness;
 mod limits;
 mod link;
-mod link_field;
 mod notes;
 mod options;
 mod page;

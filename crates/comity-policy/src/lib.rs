@@ -39,7 +39,7 @@
 //! | `optout` | [`OptOuts`]: origins and domains that see no request at all |
 //! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
 //! | `asked`, `hours` | [`AskedPace`]: what robots.txt asks about pace, hours of the day included |
-//! | `rate_limit`, `retry_after`, `structured` | [`PaceFields`], [`RateLimit`]: what an answer's fields ask about pace |
+//! | `rate_limit`, `retry_after` | [`PaceFields`], [`RateLimit`]: what an answer's fields ask about pace |
 //! | `permit`, `chain` | [`Permit`], [`Exchange`], [`Receipt`], [`RobotsChain`]: the life of a request |
 //! | `capture` | [`Capture`]: what was sent and received |
 //! | `vantage` | [`Vantage`], [`Via`]: from where |
@@ -71,7 +71,6 @@ mod retry_after;
 mod robots_event;
 mod robots_life;
 mod slot;
-mod structured;
 mod vantage;
 mod words;
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use crate::structured::{Item, Value, parse_list};
+use sfv::{BareItem, Item, List, ListEntry, Parser, StringRef};
+
 use crate::{WallTime, parse_http_date, parse_retry_after};
 
 /// What the rate-limit fields of one answer ask of the requests that follow it.
@@ -50,6 +51,9 @@ impl PaceNote {
 
 /// Bytes of one field family that are read; a longer one says nothing.
 const MOST_BYTES: usize = 4096;
+
+/// Items of a list that are read; more make it unreadable.
+const MOST_ITEMS: usize = 64;
 
 /// A reset above this is a moment of Unix time and no delay (signals reference §11).
 const LEAST_EPOCH: u64 = 1_000_000_000;
@@ -182,19 +186,20 @@ fn read_limit(limit: &str, policy: Option<&str>) -> Vec<Option<RateLimit>> {
     if limit.len() > MOST_BYTES {
         return vec![None];
     }
-    let Some(items) = parse_list(limit.as_bytes()) else { return vec![read_dictionary(limit)] };
+    let Some(items) = parse_list(limit) else { return vec![read_dictionary(limit)] };
     // A policy that cannot be read leaves every unit at its default, requests.
-    let policies = policy.filter(|text| text.len() <= MOST_BYTES).and_then(|text| parse_list(text.as_bytes()));
+    let policies = policy.filter(|text| text.len() <= MOST_BYTES).and_then(parse_list);
     let policies = policies.unwrap_or_default();
     items.iter().map(|item| read_item(item, &policies)).collect()
 }
 
 /// One item: `"name";r=50;t=30`.
-fn read_item(item: &Item<'_>, policies: &[Item<'_>]) -> Option<RateLimit> {
-    let remaining = item.integer("r").and_then(|r| u64::try_from(r).ok())?;
-    let reset = match item.parameter("t") {
+fn read_item(item: &Item, policies: &[Item]) -> Option<RateLimit> {
+    let whole = |value: &BareItem| u64::try_from(i64::from(value.as_integer()?)).ok();
+    let remaining = item.params.get("r").and_then(whole)?;
+    let reset = match item.params.get("t") {
         None => None,
-        Some(_) => Some(Duration::from_secs(item.integer("t").and_then(|t| u64::try_from(t).ok())?)),
+        Some(reset) => Some(Duration::from_secs(whole(reset)?)),
     };
     Some(match (remaining, reset) {
         (0, reset) => RateLimit::spent(reset),
@@ -206,9 +211,20 @@ fn read_item(item: &Item<'_>, policies: &[Item<'_>]) -> Option<RateLimit> {
 }
 
 /// Whether the quota of an item counts requests: other units cannot be spread over requests.
-fn counts_requests(item: &Item<'_>, policies: &[Item<'_>]) -> bool {
-    let unit = policies.iter().rfind(|policy| policy.value == item.value).and_then(|policy| policy.parameter("qu"));
-    unit.is_none_or(|unit| matches!(unit, Value::String(unit) if unit == b"requests"))
+fn counts_requests(item: &Item, policies: &[Item]) -> bool {
+    let own = |policy: &&Item| policy.bare_item == item.bare_item;
+    let unit = policies.iter().rfind(own).and_then(|policy| policy.params.get("qu"));
+    unit.is_none_or(|unit| unit.as_string().map(StringRef::as_str) == Some("requests"))
+}
+
+/// The items of a list (RFC 9651 §4.2.1); `None` when it is none, or holds an inner list or more than anybody needs.
+fn parse_list(text: &str) -> Option<Vec<Item>> {
+    let list: List = Parser::new(text).parse().ok()?;
+    let item = |entry| match entry {
+        ListEntry::Item(item) => Some(item),
+        ListEntry::InnerList(_) => None,
+    };
+    list.into_iter().map(item).collect::<Option<Vec<_>>>().filter(|items| items.len() <= MOST_ITEMS)
 }
 
 fn spread(reset: Duration, left: u64) -> Duration {

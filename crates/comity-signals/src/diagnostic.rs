@@ -41,6 +41,20 @@ pub enum DiagnosticCode {
     TdmLenientValue,
     /// Rules of `tdmrep.json` lie beyond what is read of the file.
     TdmTruncated,
+    /// An RSL document that does not conform: it permits nothing.
+    RslInvalid,
+    /// An RSL document that is named and could not be had.
+    RslUnfetchable,
+    /// A pointer to a licence that is no absolute `https` URL: ignored.
+    RslBadUrl,
+    /// A list of usages with commas, as the 0.9 draft of RSL wrote them.
+    RslLegacyList,
+    /// A price that cannot be read.
+    PriceUnparsable,
+    /// `Retry-After` is neither seconds nor a date.
+    RetryAfterInvalid,
+    /// A rate-limit field that is no list of items with their numbers.
+    RatelimitUnparsable,
     /// Usage lines of robots.txt lie beyond what is kept of the file.
     RobotsTruncated,
     /// The two ways to cut groups disagree on access to the URL (signals reference §3.1).
@@ -66,6 +80,13 @@ impl DiagnosticCode {
             Self::TdmUnparsable => "tdm_unparsable",
             Self::TdmLenientValue => "tdm_lenient_value",
             Self::TdmTruncated => "tdm_truncated",
+            Self::RslInvalid => "rsl_invalid",
+            Self::RslUnfetchable => "rsl_unfetchable",
+            Self::RslBadUrl => "rsl_bad_url",
+            Self::RslLegacyList => "rsl_legacy_list",
+            Self::PriceUnparsable => "price_unparsable",
+            Self::RetryAfterInvalid => "retry_after_invalid",
+            Self::RatelimitUnparsable => "ratelimit_unparsable",
             Self::RobotsTruncated => "robots_truncated",
             Self::GroupAmbiguity => "group_ambiguity",
         }
@@ -87,6 +108,13 @@ impl DiagnosticCode {
             Self::TdmUnparsable => "file is no JSON array, nothing is read from it",
             Self::TdmLenientValue => "text \"1\" read as 1",
             Self::TdmTruncated => "rules beyond the limit not read",
+            Self::RslInvalid => "document does not conform, its permissions are not read",
+            Self::RslUnfetchable => "document could not be had, nothing is read from it",
+            Self::RslBadUrl => "no absolute https URL, pointer ignored",
+            Self::RslLegacyList => "list with commas, as an earlier draft wrote it",
+            Self::PriceUnparsable => "no currency and amount, quote ignored",
+            Self::RetryAfterInvalid => "neither seconds nor a date, ignored",
+            Self::RatelimitUnparsable => "no list of items with their numbers, ignored",
             Self::RobotsTruncated => "usage lines beyond the limit not read",
             Self::GroupAmbiguity => "user-agent lists can be cut in two ways that disagree, the access reading counts",
         }

@@ -28,6 +28,8 @@ pub(crate) enum Ground {
     Reserved,
     /// Inferred from words about something else.
     Derived,
+    /// A permission whose condition is not met.
+    Conditional,
 }
 
 #[derive(Default)]
@@ -39,9 +41,10 @@ pub(crate) struct Found {
 impl Found {
     /// Keeps a statement, unless the same place has made it already or enough others of its carrier have.
     pub(crate) fn state(&mut self, at: Carried<'_>, purpose: Purpose, verdict: Verdict, ground: Ground) {
-        let derived = ground == Ground::Derived;
+        let (derived, conditional) = (ground == Ground::Derived, ground == Ground::Conditional);
         let says_the_same = |s: &&Statement| {
-            s.source == at.source && s.purpose == purpose && s.verdict == verdict && s.derived == derived
+            (s.source, s.purpose, s.verdict) == (at.source, purpose, verdict)
+                && (s.derived, s.conditional) == (derived, conditional)
         };
         let alike = self.statements.iter().filter(says_the_same);
         if alike.clone().any(|s| s.place == at.place) || alike.count() >= MAX_ALIKE {
@@ -50,6 +53,7 @@ impl Found {
         let mut statement = Statement::new(at.source, purpose, verdict, cut(at.raw, MAX_RAW_BYTES)).at(at.place);
         statement.path = at.path.map(|path| cut(path, MAX_RAW_BYTES).to_owned());
         statement.derived = derived;
+        statement.conditional = conditional;
         statement.reservation = ground == Ground::Reserved;
         self.statements.push(statement);
     }

@@ -38,6 +38,7 @@
 //! | `head` | [`HeadFacts`]: what a page's head says, filled by `comity-extract` |
 //! | `diagnostic` | [`Diagnostics`], [`DiagnosticCode`]: what was odd, beside the verdicts |
 //! | `aipref`, `sf` | the AIPREF vocabulary, and the RFC 9651 dictionaries it is written in |
+//! | [`link_field`] | `Link` fields of a response |
 //! | `content_signal` | the Content Signals policy, with [`UseCeiling`] |
 //! | `tdm` | [`Tdmrep`], [`TdmReading`]: `tdmrep.json`, header and metas, in TDMRep's own order |
 //! | `xrobots`, `date` | the grammar of robots rules, and [`UnixSeconds`] for their dates |
@@ -50,30 +51,44 @@
 //!
 //! Not read yet: RSL, ai.txt, trust.txt, AI product tokens, prices. Their carriers say nothing here so far.
 
+mod agents;
+mod ai_txt;
 mod aipref;
 mod content_signal;
 mod date;
 mod diagnostic;
 mod found;
 mod head;
+pub mod link_field;
 mod options;
 mod page;
+mod policy_tokens;
 mod preferences;
+mod price;
 mod purpose;
+mod resource;
 mod robots;
+mod rsl;
+mod scope;
 mod sf;
 mod statement;
 mod tdm;
 mod xrobots;
 
+pub use agents::{AgentClass, AgentGroups};
+pub use ai_txt::{AiTxt, trust_txt};
 pub use content_signal::UseCeiling;
 pub use date::UnixSeconds;
 pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, MAX_DIAGNOSTICS_PER_CODE};
 pub use head::{HeadFacts, LicenceLink, RobotsMeta};
-pub use options::{LegacyLabels, Profile, SignalOptions};
+pub use options::{LegacyLabels, OthersTokens, Profile, SignalOptions};
 pub use page::{PageReader, PageSignals, page_signals};
+pub use policy_tokens::PolicyToken;
 pub use preferences::Preferences;
+pub use price::{Budget, PaymentAction, PaymentDemand, PaymentKind, Price};
 pub use purpose::{Declared, ParsePurposeError, Purpose};
-pub use robots::{RobotsReading, robots_preferences, robots_preferences_despite_refusal};
+pub use resource::{Carriers, Constraints, ResourceReader, ResourceSignals};
+pub use robots::{RobotsReading, RobotsSignals, robots_preferences, robots_preferences_despite_refusal};
+pub use rsl::{RslCarrier, RslConditions, RslDocument, RslPointer, RslPointers, RslReading};
 pub use statement::{Place, Source, Statement, Verdict};
 pub use tdm::{Reservation, TdmLayer, TdmReading, Tdmrep};

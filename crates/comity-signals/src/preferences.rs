@@ -60,10 +60,18 @@ impl Preferences {
         &self.statements
     }
 
-    /// The first statement that denies `purpose`: the evidence of a refusal.
+    /// The first statement that denies `purpose`: the evidence of a refusal. One of a mere proposal
+    /// ([`Source::is_proposal`](crate::Source::is_proposal)) stands back behind any other.
     #[must_use]
     pub fn denial(&self, purpose: Purpose) -> Option<&Statement> {
-        self.statements.iter().find(|s| s.purpose == purpose && s.verdict == Verdict::Denied)
+        let denials = || self.statements.iter().filter(|s| s.purpose == purpose && s.verdict == Verdict::Denied);
+        denials().find(|s| !s.source.is_proposal()).or_else(|| denials().next())
+    }
+
+    /// True when nothing but proposals denies `purpose`: a refusal all the same, but no count of denials may rest on it.
+    #[must_use]
+    pub fn is_denied_by_proposals_alone(&self, purpose: Purpose) -> bool {
+        self.denial(purpose).is_some_and(|denial| denial.source.is_proposal())
     }
 
     /// True when nothing was said about any purpose.

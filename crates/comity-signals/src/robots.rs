@@ -2,14 +2,25 @@
 
 use std::borrow::Cow;
 
-use comity_robots::{Dialect, ExtensionKind, Pattern, RuleSet, Signal};
+use comity_robots::{AgentUse, Dialect, ExtensionKind, Pattern, Robots, RuleSet, Signal};
 
+use crate::agents::{AgentClass, AgentGroups};
 use crate::diagnostic::DiagnosticCode;
 use crate::found::{Carried, Found, Ground};
+use crate::policy_tokens::PolicyGroups;
 use crate::{
-    Diagnostics, Place, Preferences, Profile, Purpose, SignalOptions, Source, UseCeiling, Verdict, aipref,
-    content_signal,
+    Diagnostics, OthersTokens, Place, Preferences, Profile, Purpose, SignalOptions, Source, UseCeiling, Verdict,
+    aipref, content_signal,
 };
+
+/// Everything that a robots.txt says about uses, compiled once per file and list of own tokens: the selected group, the groups
+/// of policy tokens, the groups for the agents of others.
+#[derive(Clone, Debug)]
+pub struct RobotsSignals {
+    rules: RuleSet,
+    policies: PolicyGroups,
+    others: AgentGroups,
+}
 
 /// What a robots.txt says about uses of one resource, and what was odd about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +29,8 @@ pub struct RobotsReading {
     pub preferences: Preferences,
     /// The lowest `use=` of the lines that took part.
     pub use_ceiling: Option<UseCeiling>,
+    /// What agents of others meet at the URL; empty unless read by [`RobotsSignals::read`].
+    pub others: Vec<AgentClass>,
     /// What was odd.
     pub diagnostics: Diagnostics,
 }
@@ -69,7 +82,62 @@ impl RobotsReading {
         }
         let use_ceiling = if allowed { read_group(&mut found, rules, target, options) } else { None };
         let Found { statements, diagnostics } = found;
-        Self { preferences: Preferences::none().with(statements), use_ceiling, diagnostics }
+        Self { preferences: Preferences::none().with(statements), use_ceiling, others: Vec::new(), diagnostics }
+    }
+}
+
+impl RobotsSignals {
+    /// Compiles a file for an ordered list of own tokens, as [`Robots::rules`] takes them.
+    #[must_use]
+    pub fn compile(robots: &Robots, tokens: &[&str], dialect: Dialect) -> Self {
+        Self {
+            rules: robots.rules(tokens, dialect),
+            policies: PolicyGroups::compile(robots, dialect),
+            others: AgentGroups::compile(robots, dialect),
+        }
+    }
+
+    /// The rules for us: access, and the lines of the selected group.
+    #[must_use]
+    pub const fn rules(&self) -> &RuleSet {
+        &self.rules
+    }
+
+    /// As [`RobotsReading::read`], with the groups of policy tokens and of the agents of others. Neither changes access; of
+    /// a resource that may not be crawled they say nothing either (our choice, as for the lines of the group).
+    #[must_use]
+    pub fn read(&self, target: &[u8], options: SignalOptions) -> RobotsReading {
+        let mut reading = RobotsReading::read(&self.rules, target, options);
+        if options.others_tokens != OthersTokens::Off && !self.others.is_empty() {
+            reading.others = self.others.classes(target);
+        }
+        if !self.rules.allows(target) {
+            return reading;
+        }
+        let mut found = Found::default();
+        self.policies.read(&mut found, target);
+        if let OthersTokens::Deny { least } = options.others_tokens {
+            infer(&mut found, &reading.others, least);
+        }
+        reading.preferences = reading.preferences.with(found.statements);
+        reading
+    }
+}
+
+/// What denials of others stand for, where the operator says so (signals reference §3.4).
+fn infer(found: &mut Found, others: &[AgentClass], least: u32) {
+    let rows: [(Purpose, &[AgentUse]); 2] =
+        [(Purpose::AiTrain, &[AgentUse::AiTrain]), (Purpose::AiInput, &[AgentUse::AiUser, AgentUse::AiSearch])];
+    for (purpose, uses) in rows {
+        let classes = others.iter().filter(|class| uses.contains(&class.agent_use));
+        let mut denied: Vec<&str> = classes.flat_map(|class| class.denied.iter().copied()).collect();
+        denied.sort_unstable();
+        denied.dedup();
+        if denied.len() >= least.max(1) as usize {
+            let raw = denied.join(", ");
+            let at = Carried { source: Source::RobotsAiToken, place: Place::Whole, raw: &raw, path: None };
+            found.state(at, purpose, Verdict::Denied, Ground::Derived);
+        }
     }
 }
 

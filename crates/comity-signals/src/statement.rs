@@ -70,6 +70,17 @@ pub enum Source {
     HeaderRobotsTag,
     /// Robots meta element.
     MetaRobots,
+    /// A group of robots.txt whose user-agent is a policy token
+    /// (draft-kelley-aipref-training-preference-signal-00, an individual draft).
+    RobotsPolicyToken,
+    /// Groups of robots.txt for the agents of others, where the operator lets them count (signals reference §3.4).
+    RobotsAiToken,
+    /// An RSL document (RSL 1.0).
+    Rsl,
+    /// `/ai.txt` as Spawning defines it (2023).
+    AiTxt,
+    /// `/trust.txt` or `/.well-known/trust.txt` (JournalList, April 2024).
+    TrustTxt,
 }
 
 impl Source {
@@ -90,7 +101,40 @@ impl Source {
             Self::HeaderXRobotsTag => "header.x-robots-tag",
             Self::HeaderRobotsTag => "header.robots-tag",
             Self::MetaRobots => "meta.robots",
+            Self::RobotsPolicyToken => "robots.policy-token",
+            Self::RobotsAiToken => "robots.ai-token",
+            Self::Rsl => "rsl",
+            Self::AiTxt => "ai.txt",
+            Self::TrustTxt => "trust.txt",
         }
+    }
+
+    /// The document, with its version or date, that this reader follows: what a record names beside a statement.
+    #[must_use]
+    pub const fn spec(self) -> &'static str {
+        match self {
+            Self::RobotsAccess | Self::RobotsAiToken => "RFC 9309",
+            Self::RobotsAiTraining => "draft-canel-robots-ai-control-00",
+            Self::RobotsContentUsage | Self::HeaderContentUsage => {
+                "draft-ietf-aipref-vocab-08, draft-ietf-aipref-attach-05"
+            }
+            Self::RobotsContentSignal | Self::HeaderContentSignal => "Content Signals policy, 2025-09-24",
+            Self::TdmrepFile | Self::HeaderTdm | Self::MetaTdm => "TDMRep Community Group report, 2024-05-10",
+            Self::DerivedTdm => "TDMRep Community Group report, 2024-05-10; derived by comity",
+            Self::HeaderXRobotsTag | Self::MetaRobots => "Google robots meta documentation",
+            Self::HeaderRobotsTag => "draft-illyes-repext-00",
+            Self::RobotsPolicyToken => "draft-kelley-aipref-training-preference-signal-00",
+            Self::Rsl => "RSL-SPEC-1.0, 2025-12-10",
+            Self::AiTxt => "ai.txt, Spawning, 2023",
+            Self::TrustTxt => "trust.txt, 2024-04",
+        }
+    }
+
+    /// True for a carrier that one person proposes and nobody is known to rely on: its denial counts, but a report that
+    /// counts denials must not rest on it alone.
+    #[must_use]
+    pub const fn is_proposal(self) -> bool {
+        matches!(self, Self::RobotsPolicyToken)
     }
 }
 
@@ -135,6 +179,8 @@ pub struct Statement {
     pub derived: bool,
     /// True when the defining text calls it a reservation under Article 4(3) CDSM.
     pub reservation: bool,
+    /// True when a permission became this denial because its condition is not met: a payment, a class of users, a report.
+    pub conditional: bool,
 }
 
 impl Statement {
@@ -150,6 +196,7 @@ impl Statement {
             path: None,
             derived: false,
             reservation: false,
+            conditional: false,
         }
     }
 

@@ -16,6 +16,7 @@ mod page;
 mod records;
 mod reload;
 mod robots;
+mod signals;
 mod sitemap;
 mod url;
 mod verify;
@@ -44,6 +45,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Robots(command) => robots::run(&command),
         Command::Extract(args) => extract::run(&args),
         Command::Sitemap(args) => sitemap::run(&args),
+        Command::Signals(args) => signals::run(&args),
         Command::Url(UrlCommand::Batch) => url::batch(),
         Command::Identity(command) => identity::run(&command),
     }

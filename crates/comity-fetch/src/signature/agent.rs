@@ -4,7 +4,7 @@ use std::str::FromStr;
 use comity_url::{CrawlUrl, Origin, Scheme};
 
 /// Where a key directory is found on its origin.
-const WELL_KNOWN: &str = "/.well-known/http-message-signatures-directory";
+pub(super) const WELL_KNOWN: &str = "/.well-known/http-message-signatures-directory";
 
 /// The https URL that vouches for the signing key, sent as `Signature-Agent`.
 ///

@@ -4,7 +4,8 @@
 //! the key. A signature is identity and nothing else: it asks for no permission and gives none. Off by default.
 //!
 //! Pure but for [`SigningKey::read`] and [`SigningKey::create`], which touch the key's file: time and randomness are
-//! passed in, nothing is sent. Verifying other people's signatures is not done here.
+//! passed in, nothing is sent. [`verify()`] tells who vouches for the request of somebody else; the directory is fetched by
+//! the caller.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -36,19 +37,28 @@
 //! | `key`, `key_file`, `key_error` | [`SigningKey`] from PKCS#8 or JWK, its file, [`KeyError`] |
 //! | `directory` | [`KeyDirectory`]: what that URL serves |
 //! | `base` | the signature base of RFC 9421 §2.5 |
+//! | `verify`, `received` | [`verify()`], [`Verified`]: signatures of others |
+//! | `jwks` | [`KeySet`]: the keys of a directory |
 
 mod agent;
 mod base;
 mod directory;
+mod jwks;
 mod key;
 mod key_error;
 mod key_file;
+mod received;
 mod signer;
 #[cfg(test)]
 mod vectors;
+mod verify;
+#[cfg(test)]
+mod verify_rows;
 
 pub use agent::{AgentError, SignatureAgent};
 pub use directory::KeyDirectory;
+pub use jwks::{KeySet, jwk_thumbprint};
 pub use key::SigningKey;
 pub use key_error::KeyError;
 pub use signer::{SignatureFields, Signer};
+pub use verify::{Doubt, Fault, LegacyAgent, ReceivedRequest, Verified, signature_base, verify, verify_directory};

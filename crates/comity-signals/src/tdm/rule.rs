@@ -3,6 +3,7 @@ use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::found::cut;
+use crate::scope::path_on;
 
 /// Bytes kept of a rule's text and of its policy.
 const MAX_TEXT_BYTES: usize = 2048;
@@ -49,7 +50,7 @@ impl Rule {
     pub(super) fn read(index: u32, raw: &str, origin: &str) -> Option<Self> {
         let members = serde_json::Deserializer::from_str(raw).deserialize_map(MembersOf).ok()?;
         let (location, value) = (members.location?, members.value?);
-        let pattern = Pattern::new(path_of(&location, origin)?.as_bytes(), Dialect::Standard);
+        let pattern = Pattern::new(path_on(origin, &location)?.as_bytes(), Dialect::Standard);
         let policy = members.policy.filter(|policy| !policy.trim().is_empty());
         Some(Self {
             index,
@@ -64,24 +65,6 @@ impl Rule {
     pub(super) fn heap_bytes(&self) -> usize {
         let policy = self.policy.as_ref().map_or(0, |policy| policy.len());
         size_of::<Self>() + self.pattern.as_bytes().len() + self.location.len() + self.raw.len() + policy
-    }
-}
-
-/// The path pattern of a location: as written, or behind the origin when that is ours. Anything else matches nothing (our
-/// choice).
-fn path_of<'a>(location: &'a str, origin: &str) -> Option<&'a str> {
-    let location = location.trim();
-    if location.starts_with(['/', '*']) {
-        return Some(location);
-    }
-    let head = location.get(..origin.len())?;
-    let rest = location.get(origin.len()..)?;
-    if !head.eq_ignore_ascii_case(origin) {
-        return None;
-    }
-    match rest {
-        "" => Some("/"),
-        _ => rest.starts_with('/').then_some(rest),
     }
 }
 
@@ -139,27 +122,6 @@ impl<'de> Visitor<'de> for MembersOf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn locations() {
-        let rows = [
-            ("/", Some("/")),
-            ("/a/*.jpg$", Some("/a/*.jpg$")),
-            ("*", Some("*")),
-            (" /a ", Some("/a")),
-            ("https://example.com", Some("/")),
-            ("HTTPS://Example.com/A", Some("/A")),
-            ("https://example.com.evil.test/", None),
-            ("https://example.community/", None),
-            ("http://example.com/", None),
-            ("https://other.test/", None),
-            ("a/b", None),
-            ("", None),
-        ];
-        for (location, wanted) in rows {
-            assert_eq!(path_of(location, "https://example.com"), wanted, "{location:?}");
-        }
-    }
 
     #[test]
     fn values() {

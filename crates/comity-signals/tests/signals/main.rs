@@ -3,6 +3,8 @@
 mod cases;
 mod laws;
 mod page;
+mod resource;
 mod robots_lines;
+mod rsl;
 mod support;
 mod tdm;

@@ -2,7 +2,8 @@
 
 use comity_robots::{Dialect, Robots, request_target};
 use comity_signals::{
-    HeadFacts, PageReader, PageSignals, Preferences, Purpose, RobotsMeta, RobotsReading, SignalOptions, UnixSeconds,
+    HeadFacts, LicenceLink, PageReader, PageSignals, Preferences, Purpose, RobotsMeta, RobotsReading, SignalOptions,
+    UnixSeconds,
 };
 
 /// One resource and everything said about it by the carriers that this crate reads.
@@ -19,7 +20,6 @@ pub(crate) struct Case<'a> {
 
 /// What came out.
 pub(crate) struct Outcome {
-    pub(crate) access: bool,
     pub(crate) robots: RobotsReading,
     pub(crate) page: PageSignals,
     pub(crate) preferences: Preferences,
@@ -48,7 +48,7 @@ impl Case<'_> {
         let reader = PageReader { token: self.agent, image: self.image, options: self.options };
         let page = reader.read(&self.fields, &head(self.html));
         let preferences = page.preferences(robots.preferences.clone(), self.now);
-        Outcome { access: rules.allows(&target), robots, page, preferences }
+        Outcome { robots, page, preferences }
     }
 }
 
@@ -74,14 +74,26 @@ pub(crate) fn letters(preferences: &Preferences) -> String {
     Purpose::ALL.into_iter().map(letter).collect()
 }
 
-/// The metas of well-formed test pages; real pages are read by comity-extract.
+/// The metas and licence links of well-formed test pages; real pages are read by comity-extract.
 pub(crate) fn head(html: &str) -> HeadFacts {
-    let metas = html.split('<').filter_map(|tag| tag.strip_prefix("meta ")).filter_map(|tag| tag.split('>').next());
-    let robots = metas.filter_map(|tag| {
-        let name = attribute(tag, "name")?.to_ascii_lowercase();
-        Some(RobotsMeta { name, content: attribute(tag, "content")? })
-    });
-    HeadFacts { robots: robots.collect(), ..HeadFacts::default() }
+    let mut head = HeadFacts::default();
+    let tags = html.split('<').filter_map(|tag| tag.split('>').next());
+    for tag in tags {
+        let content = || attribute(tag, "content").unwrap_or_default();
+        match attribute(tag, "name").unwrap_or_default().to_ascii_lowercase().as_str() {
+            "tdm-reservation" => head.tdm_reservation.push(content()),
+            "tdm-policy" => head.tdm_policy.push(content()),
+            name if tag.starts_with("meta ") => {
+                head.robots.push(RobotsMeta { name: name.to_owned(), content: content() })
+            }
+            _ => {}
+        }
+        if tag.starts_with("link ") && attribute(tag, "rel").as_deref() == Some("license") {
+            let media_type = attribute(tag, "type");
+            head.licences.push(LicenceLink { href: attribute(tag, "href").unwrap_or_default(), media_type });
+        }
+    }
+    head
 }
 
 fn attribute(tag: &str, name: &str) -> Option<String> {

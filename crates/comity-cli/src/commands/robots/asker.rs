@@ -1,8 +1,11 @@
 //! Asks sites for their robots.txt as the user: with the identity, the pacing and the address guard of a crawl.
 
+mod get;
+
 use std::time::Duration;
 
 use comity::config::CrawlConfig;
+use comity_fetch::FetchConfig;
 use comity_gate::{AskRobots, FetchedRobots, Gate, RobotsClass, RobotsFetch};
 use comity_robots::{MAX_BYTES, Robots};
 use comity_url::{CrawlUrl, Origin};
@@ -16,15 +19,16 @@ use crate::exit::Failure;
 use crate::settings;
 
 /// One gate for all questions of a command, so that every site is paced as one.
-pub(super) struct Asker {
+pub(crate) struct Asker {
     runtime: Runtime,
     gate: Gate,
+    fetch: FetchConfig,
     user_agent: String,
     turns: Turns,
 }
 
 impl Asker {
-    pub(super) fn open(args: &AskerArgs, origin: &Origin) -> Result<Self, Failure> {
+    pub(crate) fn open(args: &AskerArgs, origin: &Origin) -> Result<Self, Failure> {
         let config = CrawlConfig::resolve(settings::of_asker(args, origin)?)?;
         let user_agent = config.identity.user_agent();
         let mut fetch = RobotsFetch::new(config.identity);
@@ -33,18 +37,19 @@ impl Asker {
         fetch.gate.overrides = config.overrides;
         fetch.gate.optouts = config.optouts;
         fetch.fetch = config.fetch;
+        let config = fetch.fetch.clone();
         let gate = fetch.open().map_err(|error| Failure::usage(error.to_string()))?;
         let turns = Turns::new(settings::user_state("turns"));
-        Ok(Self { runtime: runtime()?, gate, user_agent, turns })
+        Ok(Self { runtime: runtime()?, gate, fetch: config, user_agent, turns })
     }
 
     /// Who asks, as sent.
-    pub(super) fn user_agent(&self) -> &str {
+    pub(crate) fn user_agent(&self) -> &str {
         &self.user_agent
     }
 
     /// Asks now, whatever is known already.
-    pub(super) fn ask(&self, origin: &Origin) -> FetchedRobots {
+    pub(crate) fn ask(&self, origin: &Origin) -> FetchedRobots {
         let left = self.left(origin);
         if !left.is_zero() {
             eprintln!("waiting {}: an earlier run asked this site", words::span(left));
@@ -53,7 +58,7 @@ impl Asker {
     }
 
     /// Asks once more within this run: the gate keeps the delay, and tells one that is longer than a minute.
-    pub(super) fn ask_again(&self, origin: &Origin) -> FetchedRobots {
+    pub(crate) fn ask_again(&self, origin: &Origin) -> FetchedRobots {
         self.ask_after(Duration::ZERO, origin)
     }
 
@@ -64,7 +69,7 @@ impl Asker {
     }
 
     /// Asks several origins, each at its own pace.
-    pub(super) fn ask_all(&self, origins: &[Origin]) -> Vec<FetchedRobots> {
+    pub(crate) fn ask_all(&self, origins: &[Origin]) -> Vec<FetchedRobots> {
         self.runtime.block_on(async {
             let asked =
                 origins.iter().map(|origin| tokio::spawn(after(self.left(origin), self.gate.clone(), origin.clone())));
@@ -90,7 +95,7 @@ impl Asker {
     }
 
     /// How long `origin` wants to be left alone from now on.
-    pub(super) fn wait(&self, origin: &Origin) -> Duration {
+    pub(crate) fn wait(&self, origin: &Origin) -> Duration {
         self.gate.turn(origin).ready.at.since(self.gate.clock().now())
     }
 }
@@ -104,7 +109,7 @@ async fn after(left: Duration, gate: Gate, origin: Origin) -> FetchedRobots {
 /// The robots.txt of `origin`, for the commands that could as well read a file.
 ///
 /// One that does not exist is read as an empty file, and said; one that cannot be had ends the command.
-pub(super) fn robots(args: &AskerArgs, origin: &Origin) -> Result<Robots, Failure> {
+pub(crate) fn robots(args: &AskerArgs, origin: &Origin) -> Result<Robots, Failure> {
     let found = Asker::open(args, origin)?.ask(origin);
     let Some(robots) = found.robots() else { return Err(failure(&found)) };
     let url = origin.robots_url();
@@ -119,7 +124,7 @@ pub(super) fn robots(args: &AskerArgs, origin: &Origin) -> Result<Robots, Failur
 }
 
 /// What cannot be had, and what to do about it: exit 6.
-pub(super) fn failure(found: &FetchedRobots) -> Failure {
+pub(crate) fn failure(found: &FetchedRobots) -> Failure {
     let failure = Failure::unavailable(format!("{}: {}", found.origin.robots_url(), words::end(found)));
     match words::hint(found) {
         Some(hint) => failure.hint(hint),
@@ -128,7 +133,7 @@ pub(super) fn failure(found: &FetchedRobots) -> Failure {
 }
 
 /// An origin as a person types it: scheme and host, and a port that is not the scheme's own.
-pub(super) fn parse_site(text: &str) -> Result<Origin, Failure> {
+pub(crate) fn parse_site(text: &str) -> Result<Origin, Failure> {
     Origin::parse(text).map_err(|error| {
         let meant = CrawlUrl::parse(text).or_else(|_| CrawlUrl::parse(&format!("https://{text}")));
         let meant = meant.map_or_else(|_| "https://example.com".to_owned(), |url| url.origin().to_string());

@@ -3,7 +3,7 @@
 mod agents;
 mod answer;
 mod asked;
-mod asker;
+pub(crate) mod asker;
 mod batch;
 mod check;
 mod diff;

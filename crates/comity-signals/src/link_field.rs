@@ -1,19 +1,23 @@
 //! `Link` fields of a response (RFC 8288).
 
 /// One link of a field, as written.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct FieldLink<'a> {
-    pub(crate) target: &'a str,
-    pub(crate) rel: String,
-    pub(crate) hreflang: Option<String>,
-    pub(crate) media_type: Option<String>,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldLink<'a> {
+    /// The URI reference between `<` and `>`.
+    pub target: &'a str,
+    /// The relation types, separated by spaces; empty when none is named.
+    pub rel: String,
+    /// The `hreflang` parameter.
+    pub hreflang: Option<String>,
+    /// The `type` parameter.
+    pub media_type: Option<String>,
     /// Whether the link is one of another document.
-    pub(crate) has_anchor: bool,
+    pub has_anchor: bool,
 }
 
 /// The links of a field's value, up to the first fault. Source: RFC 8288 appendix B.2 and B.3; of a parameter that
 /// is repeated the first counts (§3.3). Linear.
-pub(crate) fn links(field: &str) -> impl Iterator<Item = FieldLink<'_>> {
+pub fn links(field: &str) -> impl Iterator<Item = FieldLink<'_>> {
     let mut rest = field;
     std::iter::from_fn(move || {
         rest = rest.trim_start_matches(|c: char| c == ',' || is_space(c));

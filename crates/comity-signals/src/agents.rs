@@ -1,0 +1,143 @@
+//! What a robots.txt says to the search and AI agents of others (signals reference §3.2 to §3.4): evidence of intent, and no
+//! rule for us.
+
+use comity_robots::{AgentUse, Dialect, KnownAgent, Robots, RuleKind, RuleSet};
+
+/// The groups of one robots.txt for known agents of others, compiled: each token that the file names by itself.
+///
+/// A token that only falls back to `*` is not named. Tokens with digits (`AI2Bot`), which no file can name by RFC 9309, are
+/// compared whole here all the same, because sites mean them.
+#[derive(Clone, Debug, Default)]
+pub struct AgentGroups(Vec<(KnownAgent, RuleSet)>);
+
+/// What one class of agents meets at one URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentClass {
+    /// What the agents are for.
+    pub agent_use: AgentUse,
+    /// Those that the file names, in the order of the table.
+    pub named: Vec<&'static str>,
+    /// Those of them whose own group refuses the URL.
+    pub denied: Vec<&'static str>,
+}
+
+impl AgentGroups {
+    /// Finds the named agents and compiles their groups. Cost: once per file, the user-agent lines times the known agents,
+    /// and a compilation for each set of groups that is named.
+    #[must_use]
+    pub fn compile(robots: &Robots, dialect: Dialect) -> Self {
+        let lines: Vec<(u32, &[u8])> =
+            robots.groups().flat_map(|group| group.agents().map(move |agent| (group.line(), agent.value()))).collect();
+        let (mut found, mut compiled) = (Vec::new(), Vec::<(Vec<u32>, RuleSet)>::new());
+        for agent in KnownAgent::all() {
+            let mut groups: Vec<u32> =
+                lines.iter().filter(|(_, value)| names(value, agent.token())).map(|(group, _)| *group).collect();
+            groups.dedup();
+            if groups.is_empty() {
+                continue;
+            }
+            // Most files name their agents in one list, whose rules are then held once.
+            let known = compiled.iter().find(|(of, _)| *of == groups).map(|(_, rules)| rules.clone());
+            let rules = known.unwrap_or_else(|| rules_of(robots, &groups, dialect));
+            compiled.push((groups, rules.clone()));
+            found.push((agent, rules));
+        }
+        Self(found)
+    }
+
+    /// True when the file names no known agent.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The classes with an agent that the file names, in the order of [`AgentUse`], judged for the resource at `target`.
+    #[must_use]
+    pub fn classes(&self, target: &[u8]) -> Vec<AgentClass> {
+        let mut classes: Vec<AgentClass> = Vec::new();
+        for (agent, rules) in &self.0 {
+            let denied = !rules.allows(target);
+            for agent_use in agent.uses() {
+                let place = classes.iter().position(|class| class.agent_use == agent_use).unwrap_or(classes.len());
+                if place == classes.len() {
+                    classes.push(AgentClass { agent_use, named: Vec::new(), denied: Vec::new() });
+                }
+                if let Some(class) = classes.get_mut(place) {
+                    class.named.push(agent.token());
+                    class.denied.extend(denied.then_some(agent.token()));
+                }
+            }
+        }
+        classes.sort_by_key(|class| class.agent_use);
+        classes
+    }
+}
+
+/// Whether a user-agent line names `token`: it begins with it, and no letter, digit, `_` or `-` follows.
+fn names(value: &[u8], token: &str) -> bool {
+    let Some((head, rest)) = value.split_at_checked(token.len()) else { return false };
+    let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    head.eq_ignore_ascii_case(token.as_bytes()) && !rest.first().is_some_and(goes_on)
+}
+
+/// The rules of these groups together, as they would be for an agent that all of them name.
+fn rules_of(robots: &Robots, groups: &[u32], dialect: Dialect) -> RuleSet {
+    let mut text = b"User-agent: *\n".to_vec();
+    for rule in robots.groups().filter(|group| groups.contains(&group.line())).flat_map(|group| group.rules()) {
+        let key: &[u8] = if rule.kind() == RuleKind::Allow { b"Allow: " } else { b"Disallow: " };
+        text.extend([key, rule.value(), b"\n"].concat());
+    }
+    RuleSet::parse(&text, &[], dialect)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(robots: &str, target: &str) -> String {
+        let classes =
+            AgentGroups::compile(&Robots::parse(robots.as_bytes()), Dialect::Standard).classes(target.as_bytes());
+        let show = |class: &AgentClass| {
+            format!("{} {}/{}", class.agent_use.as_str(), class.named.join(","), class.denied.join(","))
+        };
+        classes.iter().map(show).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn agents_that_a_file_names() {
+        let rows = [
+            ("", "/", ""),
+            ("User-agent: *\nDisallow: /", "/", ""),
+            ("User-agent: gptbot/1.2\nDisallow: /", "/", "ai_train GPTBot/GPTBot"),
+            ("User-agent: GPTBotter\nDisallow: /", "/", ""),
+            ("User-agent: GPTBot\nDisallow: /a\nAllow: /a/b", "/a/b", "ai_train GPTBot/"),
+            ("User-agent: AI2Bot\nDisallow: /", "/", "ai_train AI2Bot/AI2Bot"),
+            ("User-agent: AI\nDisallow: /", "/", ""),
+            ("User-agent: img2dataset\nUser-agent: *\nDisallow: /x", "/x", "ai_train img2dataset/img2dataset"),
+            (
+                "User-agent: GPTBot\nUser-agent: OAI-SearchBot\nDisallow: /\nUser-agent: OAI-SearchBot\nAllow: /p",
+                "/p",
+                "ai_search OAI-SearchBot/; ai_train GPTBot/GPTBot",
+            ),
+            (
+                "User-agent: Google-Extended\nDisallow: /",
+                "/",
+                "ai_user Google-Extended/Google-Extended; ai_train Google-Extended/Google-Extended",
+            ),
+        ];
+        for (robots, target, wanted) in rows {
+            assert_eq!(ask(robots, target), wanted, "{robots:?}");
+        }
+    }
+
+    #[test]
+    fn agents_of_one_list_share_their_rules() {
+        let list: String = KnownAgent::all().map(|agent| format!("User-agent: {}\n", agent.token())).collect();
+        let rules: String = (0..5000).map(|n| format!("Disallow: /{n}/private\n")).collect();
+        let groups = AgentGroups::compile(&Robots::parse(format!("{list}{rules}").as_bytes()), Dialect::Standard);
+        assert_eq!(groups.0.len(), KnownAgent::all().count());
+        let first = groups.0[0].1.heap_bytes();
+        assert!(first > 0 && groups.0.iter().all(|(_, rules)| rules.heap_bytes() == first));
+        assert!(groups.classes(b"/7/private").iter().all(|class| class.named == class.denied));
+    }
+}

@@ -1,0 +1,148 @@
+//! `/ai.txt` as Spawning defines it (2023), and `trust.txt` (JournalList, April 2024): signals reference §9.
+
+use comity_robots::{Dialect, Pattern, Robots, RuleKind};
+
+use crate::found::{Carried, Found, Ground};
+use crate::{Place, Purpose, Source, Statement, Verdict};
+
+/// Rules that are kept of an ai.txt; those beyond are not read (our choice).
+const MAX_RULES: usize = 1000;
+
+/// Lines of a trust.txt that are looked at (our choice).
+const MAX_LINES: usize = 10_000;
+
+/// An `ai.txt` of Spawning's kind: rules as in robots.txt about training on media. Other files of that name say nothing here.
+#[derive(Clone, Debug, Default)]
+pub struct AiTxt {
+    rules: Vec<AiRule>,
+}
+
+#[derive(Clone, Debug)]
+struct AiRule {
+    kind: RuleKind,
+    pattern: Pattern,
+    written: String,
+    line: u32,
+}
+
+impl AiTxt {
+    /// Reads a body for an ordered list of own tokens: the groups of the first that is named, else those of `*`. A file
+    /// without a user-agent line is of another kind, and silent (signals reference §9).
+    #[must_use]
+    pub fn parse(body: &[u8], tokens: &[&str]) -> Self {
+        let file = Robots::parse(body);
+        let own = tokens.iter().find(|token| file.names(token));
+        let ours = |named: Option<&str>| match (own, named) {
+            (Some(own), Some(named)) => named.eq_ignore_ascii_case(own),
+            (None, Some(named)) => named == "*",
+            (_, None) => false,
+        };
+        let groups = file.groups().filter(|group| group.agents().any(|agent| ours(agent.token())));
+        let rules = groups
+            .flat_map(|group| group.rules())
+            .filter(|rule| rule.value().starts_with(b"/") || rule.value().starts_with(b"*"));
+        let rules = rules.take(MAX_RULES).map(|rule| AiRule {
+            kind: rule.kind(),
+            pattern: Pattern::new(rule.value(), Dialect::Standard),
+            written: rule.text().into_owned(),
+            line: rule.line(),
+        });
+        Self { rules: rules.collect() }
+    }
+
+    /// True when no rule was read.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// What the file says of training on the resource at `target`: the longest pattern that matches the path decides, at a
+    /// tie the denial (our choice). The query does not count.
+    #[must_use]
+    pub fn statement(&self, target: &[u8]) -> Option<Statement> {
+        let path = target.split(|byte| *byte == b'?').next().unwrap_or(target);
+        let matching = self.rules.iter().filter(|rule| rule.pattern.matches(path));
+        let rule = matching.max_by_key(|rule| (rule.pattern.priority(), rule.kind == RuleKind::Disallow))?;
+        let verdict = if rule.kind == RuleKind::Allow { Verdict::Allowed } else { Verdict::Denied };
+        let (place, raw) = (Place::Line(rule.line), rule.written.as_str());
+        let mut found = Found::default();
+        found.state(
+            Carried { source: Source::AiTxt, place, raw, path: Some(raw) },
+            Purpose::AiTrain,
+            verdict,
+            Ground::Said,
+        );
+        found.statements.pop()
+    }
+}
+
+/// Reads a `trust.txt`: `datatrainingallowed=yes` or `no`; of several lines the strictest (our choice). Anything else says
+/// nothing. Cost: linear, at most 10,000 lines.
+#[must_use]
+pub fn trust_txt(body: &[u8]) -> Option<Statement> {
+    let lines = body.split(|byte| matches!(byte, b'\n' | b'\r')).take(MAX_LINES);
+    let said = (1..).zip(lines).filter_map(|(line, bytes)| {
+        let text = str::from_utf8(bytes).ok()?;
+        let (key, value) = text.split_once('=')?;
+        if !key.trim().eq_ignore_ascii_case("datatrainingallowed") {
+            return None;
+        }
+        let value = value.split('#').next().unwrap_or(value).trim();
+        let is = |word: &str| value.eq_ignore_ascii_case(word);
+        let verdict = if is("no") { Verdict::Denied } else { is("yes").then_some(Verdict::Allowed)? };
+        Some((verdict, line, text.trim()))
+    });
+    let (verdict, line, raw) = said.reduce(|known, next| if next.0 > known.0 { next } else { known })?;
+    let mut found = Found::default();
+    let at = Carried { source: Source::TrustTxt, place: Place::Line(line), raw, path: None };
+    found.state(at, Purpose::AiTrain, verdict, Ground::Said);
+    found.statements.pop()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::{Allowed, Denied};
+
+    #[test]
+    fn ai_txt_rows() {
+        let rows = [
+            ("User-Agent: *\nDisallow: *.jpg\nAllow: *.txt\n", "/i/a.jpg", Some(Denied)),
+            ("User-Agent: *\nDisallow: *.jpg\nAllow: *.txt\n", "/i/a.txt", Some(Allowed)),
+            ("User-Agent: *\nDisallow: *.jpg\nAllow: *.txt\n", "/i/a.png", None),
+            ("User-Agent: *\nDisallow: /\nAllow: /open/\n", "/open/a", Some(Allowed)),
+            ("User-Agent: *\nDisallow: /a\nAllow: /a\n", "/a", Some(Denied)),
+            ("User-Agent: *\nAllow: /a\nDisallow: /a\n", "/a", Some(Denied)),
+            ("User-Agent: *\nDisallow: *.jpg$\n", "/a.jpg?x", Some(Denied)),
+            ("User-Agent: *\nDisallow: *\n", "/", Some(Denied)),
+            ("User-Agent: *\nDisallow:\n", "/", None),
+            ("User-Agent: ComityBot\nAllow: /\nUser-Agent: *\nDisallow: /\n", "/", Some(Allowed)),
+            ("User-Agent: other\nDisallow: /\n", "/", None),
+            ("---\nname: x\n---\n# About\nDisallow: /\n", "/", None),
+            ("", "/", None),
+        ];
+        for (body, target, wanted) in rows {
+            let found = AiTxt::parse(body.as_bytes(), &["ComityBot"]).statement(target.as_bytes());
+            assert_eq!(found.map(|s| s.verdict), wanted, "{body:?} {target}");
+        }
+    }
+
+    #[test]
+    fn trust_txt_rows() {
+        type Said = (Verdict, u32);
+        let rows: [(&[u8], Option<Said>); 8] = [
+            (b"member=https://example.org\ndatatrainingallowed=no\n", Some((Denied, 2))),
+            (b"DataTrainingAllowed = YES # really", Some((Allowed, 1))),
+            (b"datatrainingallowed=yes\rdatatrainingallowed=no\rdatatrainingallowed=no", Some((Denied, 2))),
+            (b"datatrainingallowed=maybe", None),
+            (b"datatrainingallowed", None),
+            (b"#datatrainingallowed=no", None),
+            (b"\xff\xfe=\ndatatrainingallowed=no", Some((Denied, 2))),
+            (b"", None),
+        ];
+        for (body, wanted) in rows {
+            let found = trust_txt(body).map(|s| (s.verdict, s.place));
+            assert_eq!(found, wanted.map(|(verdict, line)| (verdict, Place::Line(line))), "{body:?}");
+        }
+    }
+}

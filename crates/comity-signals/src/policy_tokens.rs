@@ -1,0 +1,75 @@
+//! Policy tokens: groups of robots.txt that speak to a use (draft-kelley-aipref-training-preference-signal-00, an individual
+//! draft of 30 October 2026).
+
+use comity_robots::{Dialect, Evidence, Robots, RuleSet};
+
+use crate::found::{Carried, Found, Ground};
+use crate::{Place, Purpose, Source, Verdict};
+
+/// The table; see its head for the format.
+const TABLE: &str = include_str!("policy_tokens.tsv");
+
+/// A token of the table, which is data with a source for each spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyToken {
+    /// As it stands in a user-agent line; compared without ASCII case.
+    pub token: &'static str,
+    /// What a Disallow under it denies.
+    pub purpose: Purpose,
+    /// The draft that defines it.
+    pub draft: &'static str,
+    /// Whether the spelling was read in the draft itself.
+    pub verified: bool,
+}
+
+impl PolicyToken {
+    /// Every token of the table, in its order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+            let mut fields = line.split('\t');
+            let (token, purpose, draft) = (fields.next()?, fields.next()?.parse().ok()?, fields.next()?);
+            Some(Self { token, purpose, draft, verified: fields.next()? == "verified" })
+        })
+    }
+}
+
+/// The groups of one robots.txt that policy tokens name, compiled.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PolicyGroups(Vec<(PolicyToken, RuleSet)>);
+
+impl PolicyGroups {
+    /// A token that no group names says nothing: `*` speaks to crawlers, and is never taken for it.
+    pub(crate) fn compile(robots: &Robots, dialect: Dialect) -> Self {
+        let named = PolicyToken::all().filter(|policy| robots.names(policy.token));
+        Self(named.map(|policy| (policy, robots.rules(&[policy.token], dialect))).collect())
+    }
+
+    /// States what the groups deny. What they allow is no permission (our choice: permissions never propagate).
+    pub(crate) fn read(&self, found: &mut Found, target: &[u8]) {
+        for (policy, rules) in &self.0 {
+            let evidence = rules.evidence(target);
+            let Evidence::Rule(rule) = evidence else { continue };
+            if evidence.allowed() {
+                continue;
+            }
+            let (place, path) = (Place::Line(rule.line()), rule.pattern());
+            let at = Carried { source: Source::RobotsPolicyToken, place, raw: policy.token, path: Some(&path) };
+            found.state(at, policy.purpose, Verdict::Denied, Ground::Said);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_table_is_read_and_can_be_named() {
+        let rows = TABLE.lines().filter(|line| !line.starts_with('#')).count();
+        assert_eq!(PolicyToken::all().count(), rows);
+        for policy in PolicyToken::all() {
+            assert_eq!(comity_robots::token_note(policy.token), None, "{}", policy.token);
+            assert!(!policy.verified || !policy.draft.is_empty());
+        }
+    }
+}

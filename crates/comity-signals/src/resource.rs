@@ -1,0 +1,143 @@
+//! All carriers of one resource, read and combined.
+
+use crate::agents::AgentClass;
+use crate::rsl::{RslCarrier, RslDocument, RslPointers};
+use crate::{
+    AiTxt, Diagnostics, HeadFacts, PageReader, Preferences, RobotsSignals, RslConditions, SignalOptions, Statement,
+    TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
+};
+
+/// Everything that is at hand about one resource. What was not asked for stays `None`, and says nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Carriers<'a, N, V> {
+    /// The origin, as in `https://example.com`.
+    pub origin: &'a str,
+    /// Path and query in bytes, as they are sent.
+    pub target: &'a [u8],
+    /// robots.txt, compiled once per file.
+    pub robots: Option<&'a RobotsSignals>,
+    /// `tdmrep.json`, compiled once per origin.
+    pub tdmrep: Option<&'a Tdmrep>,
+    /// `ai.txt`, compiled once per origin.
+    pub ai_txt: Option<&'a AiTxt>,
+    /// What `trust.txt` says.
+    pub trust_txt: Option<&'a Statement>,
+    /// Header fields of the response in wire order, repeated fields not folded.
+    pub fields: &'a [(N, V)],
+    /// The head of the page.
+    pub head: &'a HeadFacts,
+    /// Licence documents with the way in which they were named.
+    pub licences: &'a [(RslCarrier, &'a RslDocument)],
+}
+
+/// What holds for one resource: the verdict per purpose, and the constraints that bind a polite client whatever its purpose
+/// (signals reference §1.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceSignals {
+    /// The verdict per purpose, with every statement that took part. Statements of TDMRep's layers that a later one
+    /// superseded are in [`Self::tdm`].
+    pub preferences: Preferences,
+    /// Whether robots.txt lets us crawl it; true without one.
+    pub access: bool,
+    /// Constraints.
+    pub constraints: Constraints,
+    /// What agents of others meet.
+    pub others: Vec<AgentClass>,
+    /// The licences that were named.
+    pub licences: RslPointers,
+    /// TDMRep's layers.
+    pub tdm: TdmReading,
+    /// What was odd, by carrier.
+    pub diagnostics: Vec<Diagnostics>,
+}
+
+/// Wishes that are no purposes (signals reference §1.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent wishes, each named as the records name it")]
+pub struct Constraints {
+    /// False: no link of this page may be followed.
+    pub follow: bool,
+    /// The longest excerpt to be shown, in characters; `None` that no limit was named.
+    pub snippet_max: Option<u32>,
+    /// False: no cached copy is to be shown.
+    pub cache: bool,
+    /// False: images of this page are not to be indexed.
+    pub image_index: bool,
+    /// Denied: images of this page are not for training.
+    pub image_ai_train: Verdict,
+    /// From then on `search` is denied.
+    pub unavailable_after: Option<UnixSeconds>,
+    /// False: no translation is to be offered.
+    pub translate: bool,
+    /// The most that may be done with the content.
+    pub use_ceiling: Option<UseCeiling>,
+    /// The policy next to a TDMRep reservation.
+    pub tdm_policy: Option<String>,
+    /// Licences that were named, RSL or not.
+    pub license_urls: Vec<String>,
+    /// A permission depends on a condition that is not met.
+    pub license_required: bool,
+}
+
+/// Reads all carriers of a resource.
+#[derive(Clone, Copy, Debug)]
+pub struct ResourceReader<'a> {
+    /// Our product token.
+    pub token: &'a str,
+    /// Whether the response is an image (`image/*`).
+    pub image: bool,
+    /// Profile and knobs.
+    pub options: SignalOptions,
+    /// Conditions of licences.
+    pub conditions: &'a RslConditions,
+}
+
+impl ResourceReader<'_> {
+    /// What holds for the resource as of `now`. Each family is settled by its own rule first; then any denial denies, else
+    /// any permission permits, else nothing was said (signals reference §1.5).
+    #[must_use]
+    pub fn read<N: AsRef<str>, V: AsRef<[u8]>>(
+        &self,
+        carriers: &Carriers<'_, N, V>,
+        now: UnixSeconds,
+    ) -> ResourceSignals {
+        let Carriers { origin, target, fields, head, .. } = *carriers;
+        let robots = carriers.robots.map(|robots| robots.read(target, self.options)).unwrap_or_default();
+        let page = PageReader { token: self.token, image: self.image, options: self.options }.read(fields, head);
+        let tdm = TdmReading::read(carriers.tdmrep, target, fields, head, self.options);
+        let pointers = RslPointers::read(carriers.robots.map(RobotsSignals::rules), fields, head);
+        let read = |(carrier, document): &(RslCarrier, &RslDocument)| {
+            document.read(origin, target, *carrier, self.conditions, self.options)
+        };
+        let licences: Vec<_> = carriers.licences.iter().map(read).collect();
+        let constraints = Constraints {
+            follow: page.follow,
+            snippet_max: page.snippet_max,
+            cache: page.cache,
+            image_index: page.image_index,
+            image_ai_train: page.image_ai_train,
+            unavailable_after: page.unavailable_after,
+            translate: page.translate,
+            use_ceiling: UseCeiling::lower(robots.use_ceiling, page.use_ceiling),
+            tdm_policy: tdm.policy.clone(),
+            license_urls: pointers.urls().map(str::to_owned).collect(),
+            license_required: licences.iter().any(|licence| licence.license_required),
+        };
+        let own = page.preferences(robots.preferences, now);
+        let own = tdm.preferences(own).with(licences.iter().flat_map(|licence| licence.statements.iter().cloned()));
+        let files = carriers.ai_txt.and_then(|file| file.statement(target)).into_iter();
+        let preferences = own.with(files.chain(carriers.trust_txt.cloned()));
+        let mut diagnostics = vec![robots.diagnostics, page.diagnostics, tdm.diagnostics.clone()];
+        diagnostics.push(pointers.diagnostics.clone());
+        diagnostics.extend(licences.into_iter().map(|licence| licence.diagnostics));
+        ResourceSignals {
+            preferences,
+            access: carriers.robots.is_none_or(|robots| robots.rules().allows(target)),
+            constraints,
+            others: robots.others,
+            licences: pointers,
+            tdm,
+            diagnostics,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use super::usage::UsageSet;
+use super::xml;
+use crate::DiagnosticCode;
+
+/// One RSL document in compiled form: parsed once, asked for every resource.
+///
+/// Never fails: what does not conform permits nothing, and keeps its prohibitions as far as they could be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RslDocument {
+    pub(super) contents: Vec<Content>,
+    pub(super) conformant: bool,
+    pub(super) legacy_list: bool,
+    max_age_days: Option<u32>,
+    terms: Vec<String>,
+}
+
+/// What applies to one part of a site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Content {
+    /// The `url` attribute; empty where it is missing.
+    pub(super) url: String,
+    /// A licence server has to be asked for a token.
+    pub(super) server: bool,
+    pub(super) licences: Vec<Licence>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Licence {
+    pub(super) permits: Vec<UsageList>,
+    pub(super) prohibits: Vec<UsageList>,
+    /// Classes of users and regions, each as a list of lists: permitted and prohibited ones.
+    pub(super) users: Limits,
+    pub(super) regions: Limits,
+    pub(super) payments: Vec<Payment>,
+    pub(super) reporting: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) permitted: Option<Vec<String>>,
+    pub(super) prohibited: Option<Vec<String>>,
+}
+
+/// `permits` or `prohibits` of usages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UsageList {
+    pub(super) set: UsageSet,
+    /// The element as written, cut.
+    pub(super) raw: String,
+}
+
+/// What a payment is called among the conditions that an operator may meet: its type, or `custom`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Payment {
+    pub(super) kind: String,
+}
+
+impl RslDocument {
+    /// The namespace of the format. The media type is not decisive, this is.
+    pub const NAMESPACE: &'static str = "https://rslstandard.org/rsl";
+
+    /// Bytes that are read of a document (our choice); a longer one does not conform.
+    pub const MAX_BYTES: usize = 1 << 20;
+
+    /// Days for which a document holds when it does not say.
+    pub const DEFAULT_MAX_AGE_DAYS: u32 = 30;
+
+    /// Reads a document. No DTD, no entities but those of XML itself, at most 32 levels and 20,000 elements; whatever goes
+    /// beyond makes it non-conformant. Cost: linear in the first [`Self::MAX_BYTES`] bytes. Nothing that it links to is
+    /// fetched here or looked at.
+    #[must_use]
+    pub fn parse(body: &[u8]) -> Self {
+        xml::read(body)
+    }
+
+    /// Whether it conforms: only then it permits anything.
+    #[must_use]
+    pub const fn is_conformant(&self) -> bool {
+        self.conformant
+    }
+
+    /// For how many days the document and the pointer to it hold (`max-age`, default 30).
+    #[must_use]
+    pub fn max_age_days(&self) -> u32 {
+        self.max_age_days.unwrap_or(Self::DEFAULT_MAX_AGE_DAYS)
+    }
+
+    /// The URLs of `terms` elements as written, at most 16: prose, to be kept and not interpreted.
+    #[must_use]
+    pub fn terms(&self) -> &[String] {
+        &self.terms
+    }
+
+    /// What is odd about the document as a whole.
+    pub fn oddities(&self) -> impl Iterator<Item = DiagnosticCode> {
+        let codes = [(self.legacy_list, DiagnosticCode::RslLegacyList), (!self.conformant, DiagnosticCode::RslInvalid)];
+        codes.into_iter().filter(|(found, _)| *found).map(|(_, code)| code)
+    }
+
+    pub(super) const fn set_max_age(&mut self, days: Option<u32>) {
+        self.max_age_days = days;
+    }
+
+    pub(super) fn add_terms(&mut self, url: &str) {
+        if self.terms.len() < 16 && !url.is_empty() {
+            self.terms.push(crate::found::cut(url, 2048).to_owned());
+        }
+    }
+}
