@@ -171,7 +171,7 @@ async fn a_park_and_its_civil_end_survive_the_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_thirty_days_of_an_unreachable_robots_run_over_restarts() {
+async fn thirty_days_of_tries_at_an_unreachable_robots_count_over_restarts() {
     let dir = tempfile::tempdir().unwrap();
     let answers = [Answer::text(RULES), Answer::status(503)];
     let (net, _observer) = web(Site::new().robots_answers(answers).page("/", Answer::text("x")));
@@ -180,7 +180,8 @@ async fn the_thirty_days_of_an_unreachable_robots_run_over_restarts() {
     first.gate.robots(&origin()).await;
     drop(first);
     let mut seen = Vec::new();
-    for day in [2, 3, 20, 31, 33, 60] {
+    // A month between two of them is a day's witness; then a try each day.
+    for day in [2, 3, 33].into_iter().chain(34..=62) {
         let process = Process::plain(&net, dir.path(), days(day));
         process.gate.robots(&origin()).await;
         let life = process.gate.robots_life(&origin());
@@ -195,9 +196,8 @@ async fn the_thirty_days_of_an_unreachable_robots_run_over_restarts() {
         let since = life.failing().unwrap().since.since(days(2));
         assert!(since < Duration::from_secs(10), "day {day}: the first failure is that of day 2");
     }
-    let expected =
-        [(2, "closed"), (3, "closed"), (20, "closed"), (31, "closed"), (33, "stale copy"), (60, "stale copy")];
-    assert_eq!(seen, expected);
+    let opened: Vec<_> = seen.iter().filter(|(_, word)| *word == "stale copy").map(|(day, _)| *day).collect();
+    assert_eq!(opened, [61, 62], "30 days of tries: {seen:?}");
 }
 
 #[test]
