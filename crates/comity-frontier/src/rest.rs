@@ -52,6 +52,8 @@ pub(crate) struct Rest {
     pub(crate) waiting: Vec<Waits>,
     /// Retries that wait for an instant of their own: when, priority, sequence.
     pub(crate) deferred: Vec<(Instant, u8, u64)>,
+    /// Places whose records cannot be read, counted already: priority, sequence.
+    pub(crate) damaged: Vec<(u8, u64)>,
 }
 
 /// The waiting records of one priority.
@@ -71,6 +73,7 @@ const HOLD: u8 = 4;
 const PARK: u8 = 8;
 const REFUSALS: u8 = 16;
 const PACE: u8 = 32;
+const DAMAGED: u8 = 64;
 
 impl Row {
     pub(crate) fn to_key(self) -> Vec<u8> {
@@ -118,7 +121,7 @@ impl OriginRecord {
 
 impl Rest {
     /// Flags (1), run, since, instant of the turn, its reason; then what the flags name; then what waits and the retries,
-    /// each with a count in front.
+    /// each with a count in front; then the damaged places in the same way, where there are any.
     fn encode_into(&self, out: &mut Vec<u8>) {
         let is_free = self.turn.overlap == Overlap::Free;
         let set = [
@@ -128,6 +131,7 @@ impl Rest {
             (PARK, self.park.is_some()),
             (REFUSALS, self.refusals > 0),
             (PACE, self.pace != OriginPace::default()),
+            (DAMAGED, !self.damaged.is_empty()),
         ];
         out.push(set.into_iter().filter(|flag| flag.1).fold(0, |flags, flag| flags | flag.0));
         put_number(out, self.run);
@@ -155,11 +159,18 @@ impl Rest {
             out.push(*priority);
             put_number(out, *sequence);
         }
+        if !self.damaged.is_empty() {
+            put_number(out, self.damaged.len() as u64);
+            for (priority, sequence) in &self.damaged {
+                out.push(*priority);
+                put_number(out, *sequence);
+            }
+        }
     }
 
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, RecordError> {
         let flags = cursor.byte()?;
-        if flags & !(FREE | ROBOTS | HOLD | PARK | REFUSALS | PACE) != 0 {
+        if flags & !(FREE | ROBOTS | HOLD | PARK | REFUSALS | PACE | DAMAGED) != 0 {
             return Err(RecordError::Field("flags"));
         }
         let has = |flag: u8| flags & flag != 0;
@@ -185,7 +196,11 @@ impl Rest {
         for _ in 0..cursor.number()? {
             deferred.push((instant(cursor)?, cursor.byte()?, cursor.number()?));
         }
-        Ok(Self { run, since, turn, robots, hold, park, refusals, pace, waiting, deferred })
+        let mut damaged = Vec::new();
+        for _ in 0..if has(DAMAGED) { cursor.number()? } else { 0 } {
+            damaged.push((cursor.byte()?, cursor.number()?));
+        }
+        Ok(Self { run, since, turn, robots, hold, park, refusals, pace, waiting, deferred, damaged })
     }
 
     /// True when a new URL may be counted to it while it sleeps: when it is due does not change by that.
@@ -247,6 +262,7 @@ mod tests {
             hold in prop::option::of(any_held()), park in prop::option::of(any_held()), refusals: u8, paced: bool,
             waiting in prop::collection::vec((any::<u8>(), any::<u64>(), any::<u64>()), 0..4),
             deferred in prop::collection::vec((any_instant(), any::<u8>(), any::<u64>()), 0..4),
+            damaged in prop::collection::vec((any::<u8>(), any::<u64>()), 0..4),
         ) -> Rest {
             let mut pace = OriginPace::default();
             if paced {
@@ -256,7 +272,7 @@ mod tests {
                 waiting.into_iter().map(|(priority, cursor, beyond)| Waits { priority, cursor, beyond }).collect();
             let overlap = if free { Overlap::Free } else { Overlap::AfterHead };
             let turn = Turn { ready: Ready { at: ready.until, clock: ready.reason }, overlap };
-            Rest { run, since, turn, robots, hold, park, refusals, pace, waiting, deferred }
+            Rest { run, since, turn, robots, hold, park, refusals, pace, waiting, deferred, damaged }
         }
     }
 

@@ -94,6 +94,8 @@ pub struct FailingReport {
     pub since: String,
     /// Failures so far.
     pub attempts: u32,
+    /// For how long these tries bear witness, in seconds: each for a day at most. At 30 days a last copy applies again.
+    pub witnessed_s: u64,
     /// When the next try is due.
     pub next_try: String,
     /// What went wrong last.
@@ -285,6 +287,7 @@ impl FailingReport {
         Self {
             since: failing.since.to_string(),
             attempts: failing.attempts,
+            witnessed_s: failing.witnessed.as_secs(),
             next_try: failing.next_try.to_string(),
             cause: failing.cause.code(),
             status: failing.status,

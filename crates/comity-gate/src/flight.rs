@@ -266,6 +266,7 @@ impl Gate {
     /// Waits for the turn of the chain's next URL, or tells that it is far ahead.
     async fn turn_for_robots(&self, chain: &RobotsChain, trail: &mut Trail) -> Result<Slot, Landing> {
         let origin = chain.next_url().origin();
+        self.recall_pace(origin).await;
         let mut tries = 0;
         let mut closing = self.inner.closing.subscribe();
         loop {

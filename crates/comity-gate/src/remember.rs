@@ -67,6 +67,21 @@ impl Gate {
         }
     }
 
+    /// Lets what is left of a back-off or park bind an origin that nothing was asked of yet in this process: also one whose own
+    /// robots.txt nobody has asked for, which another one's redirects to.
+    pub(crate) async fn recall_pace(&self, origin: &Origin) {
+        if self.inner.pacer.has_asked(origin) {
+            return;
+        }
+        let found = self.with_state({
+            let origin = origin.clone();
+            move |state| state.recall_pace(&origin)
+        });
+        if let Some(Some(memory)) = found.await {
+            self.adopt_remembered(origin, memory);
+        }
+    }
+
     fn adopt_remembered(&self, origin: &Origin, memory: PaceMemory) {
         let pace = OriginPace::recall(memory, self.inner.clock.now(), self.inner.clock.wall());
         self.inner.pacer.adopt(origin, pace);

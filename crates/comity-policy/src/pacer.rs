@@ -300,6 +300,12 @@ impl Pacer {
         row.pace
     }
 
+    /// Whether `origin` was asked for anything, or may have been: its back-off is known here.
+    #[must_use]
+    pub fn has_asked(&self, origin: &Origin) -> bool {
+        self.table.lock().origins.get(origin).is_some_and(|row| row.pace.seen)
+    }
+
     /// Requests open now, robots.txt included.
     #[must_use]
     pub fn in_flight(&self) -> u32 {

@@ -29,7 +29,7 @@ pub enum Standing<'a> {
     RedirectLimit,
     /// Disallow all.
     Unreachable(&'a Failing),
-    /// Unreachable for 30 days, no copy, but the site answers: no restrictions.
+    /// Unreachable for 30 days of tries, no copy, but the site answers: no restrictions.
     Open,
 }
 
@@ -40,6 +40,12 @@ pub struct Failing {
     pub since: WallTime,
     /// Failures so far, 1 or more.
     pub attempts: u32,
+    /// The last failure.
+    pub last_try: WallTime,
+    /// For how long the tries bear witness, from the first failure to the last: each vouches for a day before it at most, as a good
+    /// answer does for a day after it; for [`RobotsLife::GOOGLE_VOUCHED`] in the `google` reading. Never for what a clock alone says
+    /// (our choice: docs/decisions/0049).
+    pub witnessed: Duration,
     /// When the next try is due.
     pub next_try: WallTime,
     /// What went wrong last.
@@ -91,10 +97,13 @@ impl RobotsLife {
     pub const LIFE: Duration = DAY;
     /// The shortest life an answer can ask for with `max-age` (our choice: design §6).
     pub const LEAST_LIFE: Duration = Duration::from_secs(300);
-    /// Disallow all at most this long from the first failure (RFC 9309 §2.3.1.4: "reasonably long", e.g. 30 days).
+    /// Disallow all until tries bear witness to so long without an answer (RFC 9309 §2.3.1.4: "reasonably long", e.g. 30 days).
     pub const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
     /// The `google` reading closes for this long only.
     pub const GOOGLE_PATIENCE: Duration = Duration::from_secs(12 * 3600);
+    /// A try vouches for so long at most in the `google` reading: half of what it closes for, so that no single gap opens
+    /// anything (our choice: docs/decisions/0049).
+    pub const GOOGLE_VOUCHED: Duration = Duration::from_secs(6 * 3600);
     /// First and longest wait between tries.
     pub const RETRY: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(3600));
 
@@ -145,7 +154,7 @@ impl RobotsLife {
             return known.what.standing(false);
         }
         let Some(failing) = self.failing.as_deref() else { return Standing::Unknown };
-        let age = now.since(failing.since);
+        let age = failing.witnessed;
         let (closed, stale_ends) = match self.policy.on_unreachable {
             OnUnreachable::Rfc9309 => (Self::PATIENCE, Duration::MAX),
             OnUnreachable::Google => (Self::GOOGLE_PATIENCE, Self::PATIENCE),
@@ -155,7 +164,8 @@ impl RobotsLife {
         }
         match &self.known {
             Some(known) if age < stale_ends => known.what.standing(true),
-            _ if self.answered.is_some_and(|at| now.since(at) < DAY) => Standing::Open,
+            // An answer from the future was dated by another clock: nobody knows how old it is.
+            _ if self.answered.is_some_and(|at| at <= now && now.since(at) < DAY) => Standing::Open,
             _ => Standing::Unreachable(failing),
         }
     }
@@ -244,7 +254,14 @@ impl RobotsLife {
         now: WallTime,
         random: &dyn Random,
     ) {
-        let (since, attempts) = self.failing.as_ref().map_or((now, 1), |f| (f.since, f.attempts.saturating_add(1)));
+        let failing = self.failing.as_deref();
+        let (since, attempts) = failing.map_or((now, 1), |f| (f.since, f.attempts.saturating_add(1)));
+        let vouched = match self.policy.on_unreachable {
+            OnUnreachable::Rfc9309 => DAY,
+            OnUnreachable::Google => Self::GOOGLE_VOUCHED,
+        };
+        let witness = |f: &Failing| f.witnessed.saturating_add(now.since(f.last_try).min(vouched));
+        let witnessed = failing.map_or(Duration::ZERO, witness);
         // A site that names a time is taken at its word twice; after that it never shortens our own schedule, or a
         // file that answers "30 seconds" for ever would be asked for ever.
         let own = retry_wait(attempts, random);
@@ -253,7 +270,8 @@ impl RobotsLife {
             Some(asked) if attempts <= TRUSTED_RETRY_AFTERS => asked.clamp(Duration::from_secs(1), DAY),
             Some(asked) => asked.clamp(own, DAY),
         };
-        self.failing = Some(Box::new(Failing { since, attempts, next_try: now.after(wait), cause, status }));
+        let next_try = now.after(wait);
+        self.failing = Some(Box::new(Failing { since, attempts, last_try: now, witnessed, next_try, cause, status }));
         if status.is_some() {
             self.answered = Some(now);
         }

@@ -88,7 +88,7 @@ fn every_answer_has_its_standing_and_its_life() {
 
 #[test]
 fn unreachable_closes_at_once_and_opens_only_by_the_table() {
-    // (reading, a copy was known, status of the failures, age since the first failure, standing)
+    // (reading, a copy was known, status of the failures, time from the first failure to the last, standing)
     use OnUnreachable::{Google, Rfc9309};
     let rows = [
         (Rfc9309, true, Some(503), Duration::ZERO, "unreachable"),
@@ -116,14 +116,67 @@ fn unreachable_closes_at_once_and_opens_only_by_the_table() {
             life.apply(parsed(None), start(), &random);
         }
         life.apply(unreachable(status), first_failure, &random);
-        // The run goes on: a failure every few hours up to the moment in question.
+        // The run goes on: a failure every few hours, the last at the moment in question.
         let mut at = Duration::ZERO;
-        while at + HOUR * 6 < age {
-            at += HOUR * 6;
+        while at < age {
+            at = age.min(at + HOUR * 6);
             life.apply(unreachable(status), first_failure.after(at), &random);
         }
         assert_eq!(word(&life, first_failure.after(age)), standing, "{name}");
     }
+}
+
+#[test]
+fn no_clock_alone_ends_disallow_all() {
+    use OnUnreachable::{Google, Rfc9309};
+    let random = SeededRandom::new(7);
+    let years = DAY * 365 * 56;
+    // The machine's clock goes from 1970 to the truth, or nobody tries for a month: one failure on either side.
+    for (reading, gap) in [(Rfc9309, DAY * 31), (Rfc9309, years), (Google, HOUR * 13), (Google, years)] {
+        for known in [true, false] {
+            let name = format!("{reading:?} known={known}, {} days", gap.as_secs() / 86_400);
+            let mut life = life(reading);
+            let first = start().after(DAY * 2);
+            if known {
+                life.apply(parsed(None), start(), &random);
+            }
+            life.apply(unreachable(Some(503)), first, &random);
+            let mut now = first.after(gap);
+            assert_eq!(word(&life, now), "unreachable", "{name}: no try says so");
+            assert!(life.is_due(now), "{name}");
+            life.apply(unreachable(Some(503)), now, &random);
+            let (vouched, needed) = match reading {
+                Rfc9309 => (DAY, 30),
+                Google => (HOUR * 6, 2),
+            };
+            let failing = life.failing().unwrap();
+            assert_eq!((failing.since, failing.witnessed), (first, vouched), "{name}: what one try vouches for");
+            // And set back again, which takes nothing away and adds nothing.
+            life.apply(unreachable(Some(503)), first, &random);
+            now = first;
+            for tries in 1..needed {
+                assert_eq!(word(&life, now.after(years)), "unreachable", "{name}: after {tries} of {needed}");
+                now = now.after(vouched);
+                life.apply(unreachable(Some(503)), now, &random);
+            }
+            assert_eq!(
+                word(&life, now),
+                if known { "stale" } else { "open" },
+                "{name}: they bear witness to all of it"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_seems_to_come_from_the_future_does_not_open() {
+    let random = SeededRandom::new(8);
+    let mut life = life(OnUnreachable::Rfc9309);
+    life.apply(unreachable(Some(503)), start().after(DAY * 365), &random);
+    for day in 0..=31 {
+        life.apply(unreachable(None), start().after(DAY * day), &random);
+    }
+    assert_eq!(word(&life, start().after(DAY * 31)), "unreachable", "the site has not answered within a day");
 }
 
 #[test]

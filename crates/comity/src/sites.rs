@@ -143,7 +143,7 @@ impl Sites {
         let inner = self.inner();
         let known = inner.voices.get(sitemap).or_else(|| inner.voices.get(via?));
         let mut voice = known.cloned().unwrap_or_default();
-        // These two beyond the bound: a sitemap always speaks for itself, and for who sent here.
+        // Beyond the bound, as whoever sent here: a sitemap always speaks for itself.
         voice.add(sitemap.origin().host());
         if let Some(robots) = via.filter(|via| via.is_robots_txt()) {
             voice.add(robots.origin().host());
@@ -166,8 +166,7 @@ impl Sites {
     }
 
     /// A sitemap redirects: the target speaks for whom it spoke.
-    pub(crate) fn redirected(&self, from: &CrawlUrl, via: Option<&CrawlUrl>, to: &CrawlUrl) {
-        let voice = self.voice(from, via);
+    pub(crate) fn redirected(&self, voice: Voice, to: &CrawlUrl) {
         let mut inner = self.inner();
         if inner.voices.len() < MOST_VOICES {
             inner.voices.entry(to.clone()).or_insert(voice);
@@ -194,7 +193,8 @@ impl Voice {
         true
     }
 
-    fn add(&mut self, host: &str) {
+    /// Lets it speak for a host.
+    pub(crate) fn add(&mut self, host: &str) {
         if !self.hosts.contains(host) {
             Arc::make_mut(&mut self.hosts).insert(host.into());
         }

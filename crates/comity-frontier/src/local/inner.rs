@@ -346,6 +346,9 @@ impl<S: Store> Inner<S> {
         let from = queue_key(fill.origin(), fill.priority(), fill.from());
         let until = queue_end(fill.origin(), fill.priority(), fill.until());
         let rows = self.store.peek(Keyspace::Queue, &from, &until, fill.limit())?;
+        if rows.iter().any(|(key, _)| place_of(fill.origin(), key).is_none()) {
+            self.scheduler.has_broken_key(fill);
+        }
         let stored = rows.iter().map(|(key, value)| stored(fill, key, value)).collect();
         self.scheduler.filled(fill, stored);
         Ok(())

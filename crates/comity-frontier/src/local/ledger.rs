@@ -445,6 +445,7 @@ pub(super) fn untold(run: u64, since: Instant) -> Rest {
         pace: OriginPace::default(),
         waiting: Vec::new(),
         deferred: Vec::new(),
+        damaged: Vec::new(),
     }
 }
 

@@ -58,8 +58,10 @@ pub(super) struct Rarities {
     pub(super) hold: Option<Held>,
     /// What the operator said.
     pub(super) park: Option<Held>,
-    /// Records that cannot be read, met since it came into memory.
-    pub(super) damaged: u64,
+    /// Places whose records cannot be read, met in this run: counted already, should they be met again.
+    pub(super) damaged: BTreeSet<(u8, u64)>,
+    /// A record lies under a key that names no place: nobody could tell it from another one later.
+    pub(super) has_broken_key: bool,
 }
 
 /// What is known about an origin and no turn needs.
@@ -79,7 +81,8 @@ static NOTHING_RARE: Rarities = Rarities {
     robots: None,
     hold: None,
     park: None,
-    damaged: 0,
+    damaged: BTreeSet::new(),
+    has_broken_key: false,
 };
 
 impl OriginState {

@@ -25,6 +25,9 @@ pub(crate) struct Sleeper {
     pub(crate) stored: bool,
 }
 
+/// Damaged places that an origin takes along into its sleep. Our choice: some kilobytes; a store with more of one origin is a ruin.
+const MOST_DAMAGED: usize = 1024;
+
 /// How a record of the store is to be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Waking {
@@ -243,7 +246,7 @@ impl OriginState {
     }
 
     fn wake(&mut self, rest: Rest) {
-        let Rest { run: _, since: _, turn, robots, hold, park, refusals, pace, waiting, deferred } = rest;
+        let Rest { run: _, since: _, turn, robots, hold, park, refusals, pace, waiting, deferred, damaged } = rest;
         self.set_turn(turn);
         (self.refusals, self.pace) = (refusals, pace);
         waiting.into_iter().for_each(|waits| self.queue.waits(waits));
@@ -251,12 +254,14 @@ impl OriginState {
             (rare.robots, rare.hold, rare.park) = (robots, hold, park);
             rare.passed_over = deferred.iter().map(|retry| (retry.1, retry.2)).collect();
             rare.deferred = deferred.into_iter().collect();
+            rare.damaged = damaged.into_iter().collect();
         });
     }
 
-    /// Nobody works on it. One with damaged records stays, since they would be counted again.
+    /// Nobody works on it, and what was damaged can be told from the rest when it wakes.
     fn may_sleep(&self) -> bool {
-        self.out == 0 && self.rare().overdue == 0 && self.rare().damaged == 0
+        let rare = self.rare();
+        self.out == 0 && rare.overdue == 0 && rare.damaged.len() <= MOST_DAMAGED && !rare.has_broken_key
     }
 
     fn rest(&self, shelf: &Shelf, run: u64) -> Rest {
@@ -272,6 +277,7 @@ impl OriginState {
             pace: self.pace,
             waiting: self.queue.levels().iter().map(|level| level.as_waits(shelf)).collect(),
             deferred: rare.deferred.iter().copied().collect(),
+            damaged: rare.damaged.iter().copied().collect(),
         }
     }
 

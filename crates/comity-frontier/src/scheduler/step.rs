@@ -166,10 +166,11 @@ impl Scheduler {
         let exhausted = rows.len() < fill.limit;
         let cursor = rows.last().map_or(fill.from, |last| last.0.saturating_add(1));
         if fill.kind == Kind::Next {
-            self.drop_deferred(fill, &mut rows);
+            self.drop_known(fill, &mut rows);
         }
         let read = rows.len() as u64;
-        let mut damaged = rows.iter().filter(|row| row.1.is_none()).count() as u64;
+        let places: Vec<_> = rows.iter().filter(|row| row.1.is_none()).map(|row| (fill.priority, row.0)).collect();
+        let mut damaged = places.len() as u64;
         if fill.kind != Kind::Next {
             damaged += u64::from(read == 0);
         }
@@ -189,16 +190,27 @@ impl Scheduler {
                     None => state.serve_overdue(),
                 },
             }
-            if damaged > 0 {
-                state.change_rare(|rare| rare.damaged += damaged);
+            if !places.is_empty() {
+                state.change_rare(|rare| rare.damaged.extend(places));
             }
         });
         self.since_start.damaged += damaged;
     }
 
-    /// An origin that slept is read from its first waiting URL on, and retries that it had may lie behind.
-    fn drop_deferred(&mut self, fill: &Fill, rows: &mut Vec<StoredUrl>) {
+    /// A record of `fill` lies under a key that names no place: its origin stays in memory.
+    pub(crate) fn has_broken_key(&mut self, fill: &Fill) {
         let Some(state) = self.origins.get_mut(fill.index as usize) else { return };
+        state.change_rare(|rare| rare.has_broken_key = true);
+    }
+
+    /// An origin that slept is read from its first waiting URL on: retries that it had may lie behind, and records that were found
+    /// unreadable before, which count once.
+    fn drop_known(&mut self, fill: &Fill, rows: &mut Vec<StoredUrl>) {
+        let Some(state) = self.origins.get_mut(fill.index as usize) else { return };
+        let damaged = &state.rare().damaged;
+        if !damaged.is_empty() {
+            rows.retain(|row| row.1.is_some() || !damaged.contains(&(fill.priority, row.0)));
+        }
         if !state.rare().passed_over.is_empty() {
             state.change_rare(|rare| rows.retain(|row| !rare.passed_over.remove(&(fill.priority, row.0))));
         }

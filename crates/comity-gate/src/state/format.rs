@@ -1,5 +1,7 @@
 //! How entries are written: JSON with a version, so that a reader of another version asks anew instead of guessing.
 
+use std::time::Duration;
+
 use comity_policy::{Digest, Failing, KnownMemory, LifeMemory, PaceMemory, Reason, Remembered, Validators, WallTime};
 use comity_url::CrawlUrl;
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,10 @@ enum What {
 struct Run {
     since: i64,
     attempts: u32,
+    /// Missing in what was written before these two were: such a run has no witness yet.
+    last_try: Option<i64>,
+    #[serde(default)]
+    witnessed_ms: u64,
     next_try: i64,
     cause: String,
     status: Option<u16>,
@@ -174,6 +180,8 @@ impl From<&Failing> for Run {
         Self {
             since: failing.since.unix_millis(),
             attempts: failing.attempts,
+            last_try: Some(failing.last_try.unix_millis()),
+            witnessed_ms: u64::try_from(failing.witnessed.as_millis()).unwrap_or(u64::MAX),
             next_try: failing.next_try.unix_millis(),
             cause: failing.cause.code().to_owned(),
             status: failing.status,
@@ -186,6 +194,8 @@ impl Run {
         Some(Failing {
             since: WallTime::from_unix_millis(self.since),
             attempts: self.attempts,
+            last_try: WallTime::from_unix_millis(self.last_try.unwrap_or(self.since)),
+            witnessed: Duration::from_millis(self.witnessed_ms),
             next_try: WallTime::from_unix_millis(self.next_try),
             cause: Reason::from_code(&self.cause)?,
             status: self.status,

@@ -116,6 +116,7 @@ impl Control {
         if lines.len() > MOST {
             return Err(ControlError::usage(format!("{} lines: give {MOST} at most", lines.len())));
         }
+        let _taking_in = held.taking_in().await?;
         let (mut offers, mut keys, mut scope, mut report) = (Vec::new(), Vec::new(), Vec::new(), Report::default());
         for (number, line) in (first..).zip(lines) {
             match Line::read(line).and_then(|line| match line {

@@ -17,6 +17,7 @@ impl Control {
             return Err(ControlError::usage(format!("{} seeds: give 1 to {MOST} at once", texts.len())));
         }
         let urls = texts.iter().map(|text| seed(text)).collect::<Result<Vec<_>, _>>()?;
+        let _taking_in = held.taking_in().await?;
         held.widen(&urls)?;
         let offers = urls.iter().map(|url| Offer::seed(url.clone(), held.key(url))).collect();
         let offered = held.frontier().offer(offers).await?;

@@ -41,7 +41,13 @@ pub(crate) struct Running {
     pub(super) config: tokio::sync::Mutex<CrawlConfig>,
     parks: Mutex<ParkFile>,
     pub(super) prints: Prints,
+    /// Whether the crawl has decided that it is over. Read for as long as something is taken in, so that it is decided before or
+    /// after, never meanwhile.
+    over: tokio::sync::RwLock<bool>,
 }
+
+/// While it is held, the crawl does not come to its end: what is taken in is looked at.
+pub(super) type TakingIn<'a> = Option<tokio::sync::RwLockReadGuard<'a, bool>>;
 
 /// The queue of a crawl that nobody runs.
 #[derive(Debug)]
@@ -72,23 +78,43 @@ impl Running {
         parks.all().cloned().for_each(|park| gate.park(park));
         let prints = Prints::of(config.keys, key);
         let config = tokio::sync::Mutex::new(slim(config));
-        Ok(Self { dir: dir.map(Path::to_owned), config, parks: Mutex::new(parks), prints })
+        let over = tokio::sync::RwLock::new(false);
+        Ok(Self { dir: dir.map(Path::to_owned), config, parks: Mutex::new(parks), prints, over })
+    }
+
+    /// Ends the crawl, unless `is_wanted` says that something has come in since its loop looked last. Waits for whoever takes
+    /// something in: who comes later is told that the crawl is over.
+    pub(crate) async fn end(&self, is_wanted: impl AsyncFnOnce() -> bool) -> bool {
+        let mut over = self.over.write().await;
+        *over = !is_wanted().await;
+        *over
     }
 }
 
 impl Subject {
     pub(super) fn hold(&self) -> Result<Held, ControlError> {
         match self {
-            Self::Running(shared) => shared
-                .upgrade()
-                .map(Held::Running)
-                .ok_or_else(|| ControlError::engine("the crawl is over").hint("ask again: what is stopped is opened")),
+            Self::Running(shared) => shared.upgrade().map(Held::Running).ok_or_else(is_over),
             Self::Stopped(stopped) => Ok(Held::Stopped(stopped.clone())),
         }
     }
 }
 
+fn is_over() -> ControlError {
+    ControlError::engine("the crawl is over").hint("ask again: what is stopped is opened")
+}
+
 impl Held {
+    /// For as long as URLs are taken in.
+    ///
+    /// # Errors
+    /// When the crawl has come to its end, and would not look at them any more.
+    pub(super) async fn taking_in(&self) -> Result<TakingIn<'_>, ControlError> {
+        let Self::Running(shared) = self else { return Ok(None) };
+        let over = shared.control.over.read().await;
+        if *over { Err(is_over()) } else { Ok(Some(over)) }
+    }
+
     pub(super) fn frontier(&self) -> &dyn Frontier {
         match self {
             Self::Running(shared) => &*shared.frontier,

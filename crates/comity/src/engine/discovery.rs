@@ -71,7 +71,7 @@ impl Shared {
             self.tally().summary.links_nofollow += entries;
             return Vec::new();
         }
-        let voice = self.sites.voice(&trip.url, trip.via.as_ref());
+        let voice = self.voice(trip);
         let mut offers = Vec::new();
         for (class, entry) in ordered(list, self.clock.wall()) {
             let priority = if errand == Errand::Sitemap { class } else { 1 };
@@ -87,6 +87,16 @@ impl Shared {
             }
         }
         offers
+    }
+
+    /// For whom a sitemap or feed speaks. One that stands in the queue as a sitemap has it from where it was found, also in a process
+    /// that has not seen how: from a robots.txt, an index or a sitemap that led here, each of which speaks for its own host.
+    pub(super) fn voice(&self, trip: &Trip) -> Voice {
+        let mut voice = self.sites.voice(&trip.url, trip.via.as_ref());
+        if let Some(via) = trip.via.as_ref().filter(|_| trip.is_sitemap_of_the_queue()) {
+            voice.add(via.origin().host());
+        }
+        voice
     }
 
     fn push(&self, offers: &mut Vec<Offer>, found: Result<Offer, Reason>) {
@@ -114,9 +124,9 @@ impl Shared {
     }
 }
 
-/// Where a file that an index lists was found: in the index. But where hosts differ, it is the robots.txt that the index was
-/// named by: on that it rests for whom the file speaks, and nothing else of it outlives the process.
-fn child_via(index: &Trip, child: &CrawlUrl) -> CrawlUrl {
+/// Where a file that an index lists, or to which a sitemap redirects, was found: there. But where hosts differ, it is the robots.txt
+/// that the former was named by: on that it rests for whom the file speaks, and nothing else of it outlives the process.
+pub(super) fn child_via(index: &Trip, child: &CrawlUrl) -> CrawlUrl {
     let robots = index.via.as_ref().filter(|via| via.is_robots_txt());
     let crosses = |robots: &&CrawlUrl| {
         let speaker = robots.origin().host();

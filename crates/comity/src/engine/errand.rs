@@ -19,7 +19,7 @@ impl Shared {
     /// and what a seed redirects to is a seed. So the queue itself remembers them. One that a page links to as well is known
     /// by its name.
     pub(super) fn errand(&self, trip: &Trip) -> Errand {
-        let is_sitemap = !trip.seed && (trip.depth == 0 || self.sites.is_sitemap(&trip.url));
+        let is_sitemap = trip.is_sitemap_of_the_queue() || (!trip.seed && self.sites.is_sitemap(&trip.url));
         if is_sitemap { Errand::Sitemap } else { Errand::Page }
     }
 
@@ -33,6 +33,13 @@ impl Shared {
             found.page = None;
         }
         errand
+    }
+}
+
+impl Trip {
+    /// It stands where nothing but sitemaps does.
+    pub(super) const fn is_sitemap_of_the_queue(&self) -> bool {
+        !self.seed && self.depth == 0
     }
 }
 

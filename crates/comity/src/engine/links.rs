@@ -8,6 +8,7 @@ use comity_signals::{HeadFacts, PageSignals, Statement, page_signals};
 use comity_url::CrawlUrl;
 
 use super::Shared;
+use super::discovery::child_via;
 use super::errand::Errand;
 use crate::keep::Trip;
 
@@ -56,18 +57,20 @@ impl Shared {
         if trip.hops >= self.live().limits.max_redirects {
             return Err(Reason::UrlRedirects);
         }
-        if errand == Errand::Sitemap {
+        let via = if errand == Errand::Sitemap {
             self.admits_sitemap(&target)?;
-            self.sites.redirected(&trip.url, trip.via.as_ref(), &target);
+            self.sites.redirected(self.voice(trip), &target);
+            child_via(trip, &target)
         } else {
             self.admits_link(&target, trip.depth, false)?;
-        }
+            trip.url.clone()
+        };
         Ok(Offer {
             key: self.keys.key(&target, &self.sites),
             url: target,
             depth: trip.depth,
             hops: trip.hops + 1,
-            via: Some(trip.url.clone()),
+            via: Some(via),
             seed: trip.seed,
             priority: trip.priority,
             attempts: 0,

@@ -134,7 +134,13 @@ impl Engine {
             self.publish().await?;
             match self.wait(wake_at).await? {
                 Turnout::Again => {}
-                Turnout::End(end) => return Ok(end),
+                Turnout::End(end) => {
+                    // What was acknowledged to its sender after the queue was asked is not overtaken by the end of the crawl.
+                    let is_wanted = async || end == End::Finished && self.was_poked().await;
+                    if self.shared.control.end(is_wanted).await {
+                        return Ok(end);
+                    }
+                }
             }
         }
     }
@@ -276,8 +282,7 @@ impl Engine {
                 return Ok(Turnout::End(End::Limit(key)));
             }
             if !self.is_due_soon(wake_at) {
-                let is_over = !self.was_poked().await;
-                return Ok(if is_over { Turnout::End(End::Finished) } else { Turnout::Again });
+                return Ok(Turnout::End(End::Finished));
             }
         }
         let until_wake = wake_at.map(|at| at.since(self.shared.clock.now()));
@@ -303,8 +308,7 @@ impl Engine {
         Ok(Turnout::Again)
     }
 
-    /// Whether something came in since the last look: what was acknowledged to its sender after the queue was asked is not
-    /// overtaken by the end of the crawl. Waits for nothing.
+    /// Whether something came in since the last look. Waits for nothing.
     async fn was_poked(&self) -> bool {
         tokio::select! {
             biased;

@@ -9,7 +9,7 @@ use comity::{Crawler, CrawlerBuilder, Progress, Summary};
 use comity_testweb::{Answer, Site, Target};
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::support::{arrivals, asked, assert_clean, crawler, requests, web};
 
@@ -233,4 +233,47 @@ async fn what_cannot_be_done_is_told_by_whose_fault_it_is() {
     assert_eq!(control.ask(Op::Parks).await.unwrap().rows, [Value::Null; 0], "none of them parked anybody");
     let missing = TempDir::new().unwrap();
     assert!(Control::stopped(missing.path()).unwrap_err().is_storage());
+}
+
+/// However near the end of the crawl a seed comes: it is taken and fetched, or refused. The end takes six seconds: a robots.txt that
+/// was asked ahead is on its way when nothing is left to do.
+#[tokio::test(start_paused = true)]
+async fn a_late_seed_is_fetched_or_told_that_the_crawl_is_over() {
+    let (mut taken, mut over) = (0, 0);
+    for wait_ms in [0, 1, 100, 1000, 3000, 5000] {
+        // The last of its pages comes in the last tenth of five minutes.
+        let rules = || Answer::text("User-agent: *\nCrawl-delay: 5\n").field("Cache-Control", "max-age=300");
+        let asked_ahead = pages("a.test", 53).robots_answers([rules(), rules().delay(Duration::from_secs(9))]);
+        let last = Site::new().name("b.test").robots("User-agent: *\nCrawl-delay: 139\n");
+        let last = last.page("/", Answer::page(["/last"])).page("/last", Answer::text("x"));
+        let (net, observer) = web([asked_ahead, last]);
+        let done = Arc::new(Notify::new());
+        let telling = done.clone();
+        let builder = crawler(&net, &["http://a.test/", "http://b.test/"])
+            .on_outcome(move |outcome| if outcome.url.path() == "/last" { telling.notify_one() })
+            .configure(|file| file.crawl.linger = Some(comity::config::Span(Duration::from_secs(300))));
+        let crawler = builder.build().unwrap();
+        let (control, clock) = (crawler.control(), crawler.clock());
+        let late = async {
+            done.notified().await;
+            tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+            (control.ask(Op::Seed { urls: vec!["http://b.test/late".into()] }).await, clock.now())
+        };
+        let ((answer, seeded), (summary, ended)) =
+            tokio::join!(biased; late, async { (crawler.run().await.unwrap(), clock.now()) });
+        assert!(seeded < ended, "{wait_ms} ms later the crawl still ends");
+        assert_eq!(summary.left, 0, "{wait_ms} ms later");
+        let was_asked = asked(&observer, "http://b.test/late");
+        match answer {
+            Ok(answer) => {
+                assert_eq!((&answer.rows[0]["outcome"], was_asked), (&"new".into(), 1), "{wait_ms} ms later");
+                taken += 1;
+            }
+            Err(error) => {
+                assert_eq!((error.fault, was_asked), (ControlFault::Engine, 0), "{wait_ms} ms later: {error}");
+                over += 1;
+            }
+        }
+    }
+    assert!(taken > 0 && over > 0, "{taken} taken, {over} refused");
 }

@@ -239,3 +239,47 @@ async fn budgets_exclusions_and_depth_hold_for_sitemaps_too() {
     let left = |reason| summary.links_left.get(&reason).copied().unwrap_or(0);
     assert_eq!((left(Reason::UrlBudgetSitemaps), left(Reason::UrlScope), left(Reason::UrlDepth)), (17, 1, 3));
 }
+
+/// What a process learnt of a sitemap that redirects to another host, the next one knows too: the queue has it.
+#[tokio::test(start_paused = true)]
+async fn a_redirected_sitemap_speaks_for_whom_it_spoke_in_the_next_process_too() {
+    let rows = [
+        // By whom it is named and where it redirects from; what it lists, and whether that is taken.
+        ("http://a.test/s.xml", "http://a.test/x", true),
+        ("http://cdn.test/s.xml", "http://a.test/x", true),
+        ("http://a.test/index.xml", "http://a.test/x", true),
+        ("http://a.test/s.xml", "http://b.test/y", false),
+    ];
+    for (named, listed, is_taken) in rows {
+        let moved = || Answer::redirect(302, "http://far.test/s.xml");
+        let (net, observer) = web([
+            site("a.test", &format!("Sitemap: {named}\n"))
+                .page("/s.xml", moved())
+                .page("/index.xml", index(&["/s.xml"]))
+                .page("/x", Answer::text("x")),
+            site("b.test", "").page("/y", Answer::text("y")),
+            site("cdn.test", "").page("/s.xml", moved()),
+            Site::new()
+                .name("far.test")
+                .robots_answers([Answer::status(503), Answer::text("")])
+                .page("/s.xml", urlset(&[listed])),
+        ]);
+        // Nothing here is about the disk, which may be slow.
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let crawl = dir.path().join("d");
+        let any = |file: &mut comity::config::ConfigFile| {
+            file.crawl.scope = Some("any".into());
+            file.crawl.linger = Some(comity::config::Span(std::time::Duration::from_secs(10)));
+            file.archive.min_free = Some(comity::config::ByteSize(0));
+        };
+        let first = run(crawler(&net, &["http://a.test/"]).configure(any).dir(&crawl)).await;
+        assert_eq!((first.left, asked(&observer, "http://far.test/s.xml")), (1, 0), "{named}: its host is closed");
+        let long = |file: &mut comity::config::ConfigFile| {
+            any(file);
+            file.crawl.linger = Some(comity::config::Span(std::time::Duration::from_secs(7200)));
+        };
+        let next = run(crawler(&net, &["http://a.test/"]).configure(long).dir(&crawl)).await;
+        assert_eq!((next.left, asked(&observer, "http://far.test/s.xml")), (0, 1), "{named}");
+        assert_eq!(asked(&observer, listed), usize::from(is_taken), "{named}: {listed}");
+    }
+}

@@ -10,30 +10,32 @@ use comity::policy::Clock;
 use comity_fetch::{BoxFuture, Io, Net, ResolveError, Resolved, SystemClock};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::Size;
+use super::page::{Page, robots};
 use super::watch::Watch;
 
 /// Origins that share an address.
 const PER_ADDRESS: u32 = 4;
-/// The name of an origin is `o17.week.test`.
-const SUFFIX: &str = ".week.test";
+/// The name of an origin is `o17.test`: a registrable domain of its own.
+const SUFFIX: &str = ".test";
 
 #[derive(Debug)]
 pub(crate) struct WeekNet {
     pub(crate) watch: Watch,
     pub(crate) clock: Arc<SystemClock>,
-    pub(crate) origins: u32,
+    pub(crate) size: Size,
 }
 
 impl Net for WeekNet {
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Resolved, ResolveError>> {
-        let origin = number(host).filter(|origin| *origin < self.origins);
+        let origin = number(host).filter(|origin| *origin < self.size.origins);
         let address = origin.map(|origin| IpAddr::V4(Ipv4Addr::from(0x2d00_0000 + origin / PER_ADDRESS)));
         let found = address.map(|address| Resolved::from(vec![address])).ok_or(ResolveError::NoSuchName);
         Box::pin(std::future::ready(found))
     }
 
     fn connect(&self, _: SocketAddr) -> BoxFuture<'static, io::Result<Box<dyn Io>>> {
-        let server = Server { watch: self.watch.clone(), clock: self.clock.clone() };
+        let server = Server { watch: self.watch.clone(), clock: self.clock.clone(), pages: self.size.pages };
         let stream = Stream { server, asked: Vec::new(), answer: Vec::new(), reader: None };
         Box::pin(std::future::ready(Ok(Box::new(stream) as Box<dyn Io>)))
     }
@@ -45,32 +47,41 @@ fn number(host: &str) -> Option<u32> {
 
 /// The URL of a page; number `pages` is the one that may not be fetched.
 pub(crate) fn url(origin: u32, page: u32, pages: u32) -> String {
+    format!("http://o{origin}{SUFFIX}{}", path(page, pages))
+}
+
+pub(crate) fn path(page: u32, pages: u32) -> String {
     let folder = if page < pages { "p" } else { "private" };
-    format!("http://o{origin}{SUFFIX}/{folder}/{page}")
+    format!("/{folder}/{page}")
 }
 
 struct Server {
     watch: Watch,
     clock: Arc<SystemClock>,
+    pages: u32,
 }
 
 impl Server {
     fn answer(&self, head: &[u8]) -> Option<Vec<u8>> {
         let text = std::str::from_utf8(head).ok()?;
         let target = text.split(' ').nth(1)?;
-        let mut fields = text.lines().filter_map(|line| line.split_once(": "));
-        let origin = number(fields.find(|(name, _)| name.eq_ignore_ascii_case("host"))?.1)?;
+        let field = |wanted: &str| {
+            let mut fields = text.lines().filter_map(|line| line.split_once(": "));
+            fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
+        };
+        let origin = number(field("host")?)?;
         let now = self.clock.now().as_micros();
-        let (kind, body) = if target == "/robots.txt" {
+        let asked = [field("if-none-match"), field("if-modified-since")];
+        let page = if target == "/robots.txt" {
             self.watch.robots_asked(origin, now);
-            ("text/plain", format!("User-agent: *\nCrawl-delay: {}\nDisallow: /private/\n", Watch::delay(origin)))
+            robots(Watch::delay(origin))
         } else {
             let page = target.strip_prefix("/p/").and_then(|page| page.parse().ok());
-            self.watch.page_asked(origin, page, now);
-            ("text/html", format!("<!doctype html><title>{target}</title><p>A page of the week"))
+            self.watch.page_asked(origin, page, asked, now);
+            Page::of(page?, self.pages, now)
         };
-        let length = body.len();
-        Some(format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes())
+        let is_known = self.watch.answered(page.is_held_by(asked));
+        Some(page.answer(is_known).into_bytes())
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::Size;
+use super::page::{day, validator};
 
 /// What the web of the week announces and has seen. Clones are the same.
 #[derive(Clone, Debug)]
@@ -14,6 +15,10 @@ struct Seen {
     origins: Vec<Row>,
     pages: u64,
     robots: u64,
+    /// Answers 304, robots.txt among them.
+    not_modified: u64,
+    /// Shortest time between two visits of a page, in seconds.
+    least: u32,
     /// Requests that nobody should make, the first of them in words.
     breaches: u64,
     first: Vec<String>,
@@ -43,7 +48,17 @@ impl Watch {
     pub(crate) fn new(size: Size) -> Self {
         let row = || Row { visits: vec![(0, 0); size.pages as usize], ..Row::default() };
         let origins = (0..size.origins).map(|_| row()).collect();
-        let seen = Seen { origins, pages: 0, robots: 0, breaches: 0, first: Vec::new(), tightest_us: u64::MAX };
+        let least = u32::try_from(size.least().as_secs()).unwrap();
+        let seen = Seen {
+            origins,
+            pages: 0,
+            robots: 0,
+            not_modified: 0,
+            least,
+            breaches: 0,
+            first: Vec::new(),
+            tightest_us: u64::MAX,
+        };
         Self(Arc::new(Mutex::new(seen)))
     }
 
@@ -68,8 +83,14 @@ impl Watch {
         seen.origins[origin as usize].robots_us = now_us;
     }
 
-    /// Notes a request for a page; `None` is the one that robots.txt refuses, or none at all.
-    pub(crate) fn page_asked(&self, origin: u32, page: Option<u32>, now_us: u64) {
+    /// Notes an answer: whether it is 304.
+    pub(crate) fn answered(&self, is_known: bool) -> bool {
+        self.lock().not_modified += u64::from(is_known);
+        is_known
+    }
+
+    /// Notes a request for a page, with its conditions; `None` is the one that robots.txt refuses, or none at all.
+    pub(crate) fn page_asked(&self, origin: u32, page: Option<u32>, asked: [Option<&str>; 2], now_us: u64) {
         let mut seen = self.lock();
         seen.pages += 1;
         let row = &seen.origins[origin as usize];
@@ -81,12 +102,24 @@ impl Watch {
         seen.hold(page.is_some(), || format!("o{origin}: a refused page was asked for"));
         let (times, last) = visit.unwrap_or_default();
         // In whole seconds, of which the last may have begun early.
-        let early = times > 0 && now < last + 86_399;
+        let early = times > 0 && now + 1 < last + seen.least;
         seen.hold(!early, || format!("o{origin}/{page:?}: again after {} s", now - last));
+        let wanted = page.filter(|_| times > 0).and_then(|page| validator(page, day(u64::from(last) * SECOND)));
+        let wanted = match &wanted {
+            None => [None, None],
+            Some(("ETag", tag)) => [Some(tag.as_str()), None],
+            Some((_, date)) => [None, Some(date.as_str())],
+        };
+        seen.hold(asked == wanted, || format!("o{origin}/{page:?}: asked with {asked:?}, was told {wanted:?}"));
         seen.arrived(origin, now_us);
         if let Some(page) = page {
             seen.origins[origin as usize].visits[page as usize] = (times + 1, now);
         }
+    }
+
+    /// Answers 304 to requests for pages or robots.txt.
+    pub(crate) fn not_modified(&self) -> u64 {
+        self.lock().not_modified
     }
 
     /// Requests for pages.
@@ -132,7 +165,10 @@ impl Seen {
 
 impl fmt::Display for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Seen { pages, robots, breaches, tightest_us, .. } = &*self.lock();
-        write!(f, "seen {pages} pages and {robots} robots.txt, {breaches} breaches, nearest to early {tightest_us} µs")
+        let Seen { pages, robots, not_modified, breaches, tightest_us, .. } = &*self.lock();
+        write!(
+            f,
+            "seen {pages} pages and {robots} robots.txt, {not_modified} answered 304, {breaches} breaches, nearest to early {tightest_us} µs"
+        )
     }
 }
