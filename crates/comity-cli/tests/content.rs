@@ -1,6 +1,9 @@
 //! `comity extract` and `comity sitemap` as programs meet them, and the faults that other crawlers had with URLs and links.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[path = "support/signals.rs"]
+mod signals;
+
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 

@@ -30,26 +30,35 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `purpose` | [`Purpose`], [`Declared`]: what content is wanted for |
-//! | `statement` | [`Statement`], [`Verdict`], [`Source`], [`Place`]: one wish, where it was read |
+//! | `statement` | [`Statement`], [`Verdict`], [`Source`], [`Place`]: one wish, where it was read, by which document |
 //! | `preferences` | [`Preferences`]: the statements of one resource, combined |
-//! | `options` | [`SignalOptions`], [`Profile`], [`LegacyLabels`]: how far signals are read beyond their words |
-//! | `robots` | [`RobotsReading`], [`robots_preferences`]: `Content-Usage`, `Content-Signal`, `DisallowAITraining` lines |
+//! | `resource` | [`ResourceReader`], [`Carriers`], [`ResourceSignals`], [`Constraints`]: all carriers at once |
+//! | `options` | [`SignalOptions`], [`Profile`], [`LegacyLabels`], [`OthersTokens`]: how far signals are read beyond their words |
+//! | `robots` | [`RobotsSignals`], [`RobotsReading`], [`robots_preferences`]: the lines of robots.txt |
+//! | `policy_tokens` | [`PolicyToken`]: groups of robots.txt for a use |
+//! | `agents` | [`AgentGroups`], [`AgentClass`]: what a robots.txt says to the agents of others |
 //! | `page` | [`PageReader`], [`PageSignals`], [`page_signals`]: header fields and robots metas |
 //! | `head` | [`HeadFacts`]: what a page's head says, filled by `comity-extract` |
+//! | `tdm` | [`Tdmrep`], [`TdmReading`]: `tdmrep.json`, header and metas, in TDMRep's own order |
+//! | `rsl` | [`RslPointers`], [`RslDocument`], [`RslConditions`]: licences of RSL 1.0 |
+//! | `ai_txt` | [`AiTxt`], [`trust_txt`] |
+//! | `price` | [`PaymentDemand`], [`Price`], [`Budget`]: what an answer asks to be paid |
 //! | `diagnostic` | [`Diagnostics`], [`DiagnosticCode`]: what was odd, beside the verdicts |
 //! | `aipref`, `sf` | the AIPREF vocabulary, and the RFC 9651 dictionaries it is written in |
 //! | [`link_field`] | `Link` fields of a response |
 //! | `content_signal` | the Content Signals policy, with [`UseCeiling`] |
-//! | `tdm` | [`Tdmrep`], [`TdmReading`]: `tdmrep.json`, header and metas, in TDMRep's own order |
 //! | `xrobots`, `date` | the grammar of robots rules, and [`UnixSeconds`] for their dates |
-//! | `found` | what a reading has found so far, bounded |
+//! | `found`, `scope` | what a reading has found so far, bounded; path patterns about one origin |
+//!
+//! Compiled once and asked often: [`RobotsSignals`] per file, [`Tdmrep`] and [`AiTxt`] per origin, [`RslDocument`] per document.
 //!
 //! Limits: a reading keeps 8 statements of one carrier that say the same, 8 KiB of each raw text, and
-//! [`MAX_DIAGNOSTICS_PER_CODE`] diagnostics of a code; what is left out changes no verdict. The bytes that are read are
-//! bounded by who brings them: `comity-robots` for files and lines, `comity-fetch` for header fields, `comity-extract`
-//! for heads.
+//! [`MAX_DIAGNOSTICS_PER_CODE`] diagnostics of a code; what is left out changes no verdict. [`Tdmrep`] and [`RslDocument`]
+//! read 1 MiB; what is longer only denies. The other bytes are bounded by who brings them: `comity-robots` for files and
+//! lines, `comity-fetch` for header fields, `comity-extract` for heads.
 //!
-//! Not read yet: RSL, ai.txt, trust.txt, AI product tokens, prices. Their carriers say nothing here so far.
+//! Elsewhere: paces (`comity-policy`), signatures (`comity-fetch`). Not read: metadata embedded in files (EPUB, PDF, C2PA,
+//! IPTC), RSL in feeds and in `script` elements.
 
 mod agents;
 mod ai_txt;

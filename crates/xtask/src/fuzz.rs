@@ -3,7 +3,7 @@ use std::process::Command;
 use crate::{print, step};
 
 /// The fuzz targets, by crate.
-const TARGETS: [(&str, &str); 10] = [
+const TARGETS: [(&str, &str); 15] = [
     ("crates/comity-robots", "parse"),
     ("crates/comity-robots", "matcher"),
     ("crates/comity-robots", "print"),
@@ -14,6 +14,11 @@ const TARGETS: [(&str, &str); 10] = [
     ("crates/comity-extract", "url"),
     ("crates/comity-extract", "sitemap"),
     ("crates/comity-extract", "feed"),
+    ("crates/comity-signals", "tdmrep"),
+    ("crates/comity-signals", "rsl"),
+    ("crates/comity-signals", "lines"),
+    ("crates/comity-signals", "fields"),
+    ("crates/comity-signals", "files"),
 ];
 
 /// What `cargo xtask fuzz` does.

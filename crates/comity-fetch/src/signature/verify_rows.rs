@@ -196,3 +196,31 @@ fn the_older_form_of_the_agent_is_taken_only_where_the_operator_says_so() {
     assert_eq!(shown(&ask(&fields, "https://example.com/", now(), Accept)), "verified ");
     assert_eq!(shown(&ask(&fields, "https://example.com/", now(), Refuse)), "invalid parse");
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 256, failure_persistence: None, ..Default::default() })]
+
+    /// Whatever is changed in the published request, it is never verified but as it was, and nothing panics.
+    #[test]
+    fn no_altered_request_verifies(field in 0_usize..3, at in 0_usize..400, piece in "[ -~]{0,3}", cut in 0_usize..4) {
+        let mut fields = vector();
+        let value = &mut fields[field].1;
+        let at = at % (value.len() + 1);
+        let end = (at + cut).min(value.len());
+        value.replace_range(at..end, &piece);
+        let same = fields == vector();
+        let found = ask(&fields, "https://example.com/", now(), Accept);
+        // White space that the grammar drops, and members beside the signed ones, alter nothing that is signed.
+        let spared = signed_parts(&fields) == signed_parts(&vector());
+        proptest::prop_assert!(same || spared || !matches!(found, Verified::Verified { .. }), "{fields:?}");
+    }
+}
+
+/// What the signature is over, and itself.
+fn signed_parts(fields: &Fields) -> Option<(String, Vec<u8>)> {
+    let url = CrawlUrl::parse("https://example.com/").unwrap();
+    let base = signature_base(&ReceivedRequest { method: "GET", url: &url, fields })?;
+    let start = fields[2].1.find("=:")? + 2;
+    let signature = BASE64.decode(fields[2].1.get(start..)?.split(':').next()?.as_bytes()).ok()?;
+    Some((base, signature))
+}

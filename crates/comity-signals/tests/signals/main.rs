@@ -6,5 +6,6 @@ mod page;
 mod resource;
 mod robots_lines;
 mod rsl;
+mod seeds;
 mod support;
 mod tdm;

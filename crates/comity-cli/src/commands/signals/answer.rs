@@ -91,7 +91,7 @@ fn statement(statement: &Statement) -> Value {
 /// What binds: members that nobody spoke about are left out.
 pub(super) fn constraints(found: &Found) -> Map<String, Value> {
     let held = &found.signals.constraints;
-    let denied = |wish: bool| (!wish).then(|| json!(false));
+    let denied = |wish: bool| (!wish).then_some(Value::Bool(false));
     let price = found.demand.as_ref().and_then(|demand| demand.price.as_ref());
     let members = [
         ("follow", denied(held.follow)),
@@ -104,7 +104,7 @@ pub(super) fn constraints(found: &Found) -> Map<String, Value> {
         ("use_ceiling", held.use_ceiling.map(UseCeiling::as_str).map(Value::from)),
         ("tdm_policy", held.tdm_policy.as_deref().map(Value::from)),
         ("license_urls", (!held.license_urls.is_empty()).then(|| json!(held.license_urls))),
-        ("license_required", held.license_required.then(|| json!(true))),
+        ("license_required", held.license_required.then_some(Value::Bool(true))),
         ("price", price.map(|price| json!({"currency": price.currency, "amount": price.amount}))),
     ];
     members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
