@@ -52,6 +52,8 @@ pub(crate) struct Collector {
     pages: usize,
     resources: usize,
     bytes: usize,
+    /// An element came that belongs to no head: the head is over, said or not (HTML standard, "after head").
+    pub(crate) past_head: bool,
 }
 
 impl Collector {
@@ -150,6 +152,7 @@ impl Collector {
 
     /// Takes an element of HTML.
     pub(crate) fn html_element(&mut self, tag: &StartTag<'_>) {
+        self.past_head |= !tag.name.is_of_head();
         match tag.name {
             Name::A => self.hyperlink(LinkTag::A, tag),
             Name::AREA => self.hyperlink(LinkTag::Area, tag),
@@ -278,6 +281,8 @@ impl Collector {
 
     fn named_meta(&mut self, name: &str, content: &str) {
         let kept = match name {
+            // Behind the head a 0 would undo what a head of any length has said already: there only a 1 counts (our choice).
+            "tdm-reservation" if self.past_head && content.trim() != "1" => return,
             "tdm-reservation" => self.head.tdm_reservation.len(),
             "tdm-policy" => self.head.tdm_policy.len(),
             _ if speaks_to_robots(name, content) => self.head.robots.len(),

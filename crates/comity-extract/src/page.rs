@@ -119,6 +119,20 @@ impl PageReader {
         self.decode(bytes, false);
     }
 
+    /// What the head has said so far, without its title; later elements add to it.
+    #[must_use]
+    pub const fn head(&self) -> &HeadFacts {
+        &self.tree.collector.head
+    }
+
+    /// True when the head is over as far as bytes came: an element was seen that belongs to no head, or this is no page of
+    /// HTML. Bytes that wait for the charset to be decided were not looked at yet.
+    #[must_use]
+    pub fn is_past_head(&self) -> bool {
+        let is_other = self.decoding.as_ref().is_some_and(|decoding| decoding.sniff == Sniff::Other);
+        self.declared == Declared::Other || is_other || self.tree.collector.past_head
+    }
+
     /// Ends the page and resolves what was found.
     #[must_use]
     pub fn finish(mut self) -> Page {

@@ -119,6 +119,10 @@ impl Sink for Count {
     fn chunk(&mut self, decoded: &[u8]) {
         self.0 += decoded.len();
     }
+
+    fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
+        comity_fetch::Keep::unjudged()
+    }
 }
 
 /// The fetcher, and what the gate would hold.

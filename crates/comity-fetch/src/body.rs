@@ -12,7 +12,16 @@ use crate::fault::Fault;
 use crate::intake::{Bounds, Intake};
 use crate::link::{Link, Next};
 use crate::visit::Visit;
-use crate::{ResponseHead, Sink, Want};
+use crate::{Read, ResponseHead, Sink, Want};
+
+/// How reading a body ended, if nothing broke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Body {
+    /// At its end.
+    Read,
+    /// The sink refused it: the rest was left, and the connection with it.
+    Left,
+}
 
 /// The second half of an exchange: the body, and what becomes of the connection.
 impl Visit {
@@ -61,13 +70,17 @@ impl Visit {
         let mut intake = Intake::new(&head, sink, bounds, &house.spooler);
         let read = self.read(link, body, &mut intake).await;
         let settled = intake.settle().await;
+        let (left, received) = (matches!(read, Ok(Body::Left)), intake.received());
         let cut = read.and(settled).err();
-        let taken = intake.end(cut.is_none());
+        let taken = intake.end(cut.is_none() && !left);
         self.capture.fields = fields;
         self.capture.body = taken.body;
         self.capture.decoded_len = taken.decoded;
-        let whole = cut.is_none();
-        if let Some(fault) = cut {
+        let whole = cut.is_none() && !left;
+        if taken.refused {
+            // What became of a body that is not kept is no fault; a broken coding or a cut says nothing any more.
+            self.capture.truncated = (received > 0 || !whole).then_some(Truncation::Unspecified);
+        } else if let Some(fault) = cut {
             self.cut(fault);
         } else if let Some(fault) = taken.coding {
             self.fail(fault);
@@ -75,11 +88,15 @@ impl Visit {
         whole
     }
 
-    async fn read(&mut self, link: &mut Link, mut body: Incoming, intake: &mut Intake<'_>) -> Result<(), Fault> {
+    async fn read(&mut self, link: &mut Link, mut body: Incoming, intake: &mut Intake<'_>) -> Result<Body, Fault> {
         while let Some(frame) = self.next(link, &mut body, intake.received()).await? {
             let arrived = self.now();
             if let Ok(piece) = frame.into_data() {
                 intake.take(piece)?;
+                let bound = if intake.is_full() { Read::Bound } else { Read::Piece };
+                if intake.is_refused(bound) {
+                    return Ok(Body::Left);
+                }
                 if intake.is_full() {
                     intake.flush().await?;
                 }
@@ -89,7 +106,7 @@ impl Visit {
             self.waited += taken.since(arrived);
             self.within_total_at(taken)?;
         }
-        Ok(())
+        Ok(Body::Read)
     }
 
     /// The next piece of a body of which `received` bytes came so far; `None` at its end.

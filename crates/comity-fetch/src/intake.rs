@@ -1,10 +1,10 @@
 use bytes::Bytes;
-use comity_policy::{Reason, Spool};
+use comity_policy::{ContentPermit, Reason, Spool};
 
 use crate::coding::{Halt, Stack, codings};
 use crate::fault::Fault;
 use crate::spool::{Draft, Spooler};
-use crate::{ResponseHead, Sink};
+use crate::{Keep, Read, ResponseHead, Sink};
 
 /// Takes in a body: keeps its coded bytes once, hands its decoded bytes to the sink, and holds both to their bounds.
 pub(crate) struct Intake<'a> {
@@ -12,6 +12,8 @@ pub(crate) struct Intake<'a> {
     bounds: Bounds,
     decoding: Decoding,
     coded: Draft<'a>,
+    /// Whether what was read may be kept.
+    held: Held,
     received: u64,
     decoded: u64,
     /// The coding is unknown or broken: the coded bytes are kept all the same.
@@ -34,9 +36,19 @@ enum Decoding {
     Given,
 }
 
+/// What the sink has said of keeping the body.
+enum Held {
+    Undecided,
+    Kept(ContentPermit),
+    Refused,
+}
+
 /// The body at its end.
 pub(crate) struct Taken {
+    /// Nothing where the sink refused it.
     pub(crate) body: Spool,
+    /// The sink refused it.
+    pub(crate) refused: bool,
     pub(crate) decoded: u64,
     /// What is wrong with its coding; looked for only in bodies that arrived whole.
     pub(crate) coding: Option<Fault>,
@@ -63,7 +75,7 @@ impl<'a> Intake<'a> {
         if let Some(length) = head.field("content-length").and_then(|text| text.parse().ok()) {
             coded.expect(length);
         }
-        Self { sink, bounds, decoding, coded, received: 0, decoded: 0, flaw }
+        Self { sink, bounds, decoding, coded, held: Held::Undecided, received: 0, decoded: 0, flaw }
     }
 
     /// Takes the next bytes as received.
@@ -98,12 +110,27 @@ impl<'a> Intake<'a> {
         self.coded.is_full()
     }
 
-    /// Makes room in memory.
+    /// True when nothing more is to be read: the sink has refused the body.
+    pub(crate) fn is_refused(&mut self, read: Read) -> bool {
+        if matches!(self.held, Held::Undecided) {
+            self.held = match (self.sink.keep(read), read) {
+                (Keep::Keep(permit), _) => Held::Kept(permit),
+                (Keep::Undecided, Read::Piece) => Held::Undecided,
+                (Keep::Undecided | Keep::Refuse, _) => Held::Refused,
+            };
+        }
+        matches!(self.held, Held::Refused)
+    }
+
+    /// Makes room in memory; what the sink has not let through stays there.
     ///
     /// # Errors
     /// `fetch.spool`
     pub(crate) async fn flush(&mut self) -> Result<(), Fault> {
-        self.coded.flush().await
+        match &self.held {
+            Held::Kept(permit) => self.coded.flush(permit).await,
+            Held::Undecided | Held::Refused => Ok(()),
+        }
     }
 
     /// Brings the coded bytes to where they stay. To be called before the end.
@@ -111,7 +138,10 @@ impl<'a> Intake<'a> {
     /// # Errors
     /// `fetch.spool`
     pub(crate) async fn settle(&mut self) -> Result<(), Fault> {
-        self.coded.settle().await
+        match &self.held {
+            Held::Kept(permit) => self.coded.settle(permit).await,
+            Held::Undecided | Held::Refused => Ok(()),
+        }
     }
 
     /// Ends the body; `whole` when it arrived to its end.
@@ -124,7 +154,16 @@ impl<'a> Intake<'a> {
         // No bytes need no coding, whatever the head says of them.
         let flaw = self.flaw.filter(|_| self.received > 0);
         let coding = flaw.map(|what| Fault::new(Reason::FetchCoding, what));
-        Taken { body: self.coded.finish(), decoded: self.decoded, coding }
+        // What was let through by its begin may be refused by its end.
+        let permit = match self.held {
+            Held::Refused => None,
+            Held::Undecided | Held::Kept(_) => match self.sink.keep(Read::End) {
+                Keep::Keep(permit) => Some(permit),
+                Keep::Undecided | Keep::Refuse => None,
+            },
+        };
+        let (refused, decoded) = (permit.is_none(), self.decoded);
+        Taken { body: permit.map(|permit| self.coded.finish(permit)).unwrap_or_default(), refused, decoded, coding }
     }
 
     fn decode(&mut self, taken: &[u8]) -> Result<(), Fault> {

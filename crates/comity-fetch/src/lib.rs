@@ -105,6 +105,6 @@ pub use names::Refused;
 pub use net::{BoxFuture, Io, Net, ResolveError, Resolved};
 pub use outgoing::RequestBody;
 pub use send::{Answer, Forward, MethodRefused};
-pub use sink::{Collect, HeadOnly, ResponseHead, Sink, Want};
+pub use sink::{Collect, HeadOnly, Keep, Read, ResponseHead, Sink, Want};
 pub use system::SystemNet;
 pub use tunnel::{Dialed, Tunnel};

@@ -1,4 +1,5 @@
 use bytes::Bytes;
+use comity_policy::ContentPermit;
 
 /// Where a response goes while it arrives: its head at once, then its decoded body piece by piece.
 ///
@@ -10,6 +11,42 @@ pub trait Sink: Send {
     /// The next decoded piece of the body, never empty: 16 KiB at most of a coded body, what one read gave of
     /// another (128 KiB at most, unless [`crate::Limits::max_head_bytes`] is raised).
     fn chunk(&mut self, decoded: &[u8]);
+
+    /// Whether the body may be kept. Until then it stays in memory; a refusal ends it, and nothing of it is left.
+    ///
+    /// Asked after each piece while it is [`Keep::Undecided`], when no more may be held in memory, and always at the end:
+    /// only then a body leaves the fetch. `Undecided` counts as a refusal where it is no answer.
+    fn keep(&mut self, read: Read) -> Keep;
+}
+
+/// How far a body was read when it is asked whether it may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// More is to come, and may be held back.
+    Piece,
+    /// More is to come, and nothing may be held back any longer: from here on it goes to a file.
+    Bound,
+    /// It ended, whole or not.
+    End,
+}
+
+/// The answer to [`Sink::keep`].
+#[derive(Debug)]
+pub enum Keep {
+    /// Not known yet.
+    Undecided,
+    /// It may be kept, as far as it was read.
+    Keep(ContentPermit),
+    /// Nothing of it may.
+    Refuse,
+}
+
+impl Keep {
+    /// For what is not taken for the declared purposes ([`ContentPermit::unjudged`]).
+    #[must_use]
+    pub const fn unjudged() -> Self {
+        Self::Keep(ContentPermit::unjudged())
+    }
 }
 
 /// What a [`Sink`] wants after it has seen the head.
@@ -76,6 +113,10 @@ impl Sink for Collect {
     fn chunk(&mut self, decoded: &[u8]) {
         self.body.extend_from_slice(decoded);
     }
+
+    fn keep(&mut self, _read: Read) -> Keep {
+        Keep::unjudged()
+    }
 }
 
 /// A sink that wants nothing but the head.
@@ -88,4 +129,8 @@ impl Sink for HeadOnly {
     }
 
     fn chunk(&mut self, _decoded: &[u8]) {}
+
+    fn keep(&mut self, _read: Read) -> Keep {
+        Keep::unjudged()
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use comity_policy::{Reason, Spool, StoredBody};
+use comity_policy::{ContentPermit, Reason, Spool, StoredBody};
 
 use crate::fault::Fault;
 
@@ -102,13 +102,14 @@ impl Draft<'_> {
         self.memory.as_ref().len() >= self.spooler.in_memory
     }
 
-    /// Moves what is in memory into the file, off the runtime's own threads. After a failure the body is what it was.
+    /// Moves what is in memory into the file, off the runtime's own threads. A file is kept: it takes a permit. After a failure the body is what it was.
     ///
     /// Dropped while it runs, the file goes when the write has ended.
     ///
     /// # Errors
     /// `fetch.spool` when the files would be too large together, or the disk fails.
-    pub(crate) async fn flush(&mut self) -> Result<(), Fault> {
+    pub(crate) async fn flush(&mut self, permit: &ContentPermit) -> Result<(), Fault> {
+        let _ = permit;
         let room = Room::take(self.spooler, self.memory.as_ref().len() as u64)?;
         let mut memory = std::mem::take(&mut self.memory);
         let mut file = self.file.take();
@@ -129,12 +130,13 @@ impl Draft<'_> {
     ///
     /// # Errors
     /// As [`Draft::flush`].
-    pub(crate) async fn settle(&mut self) -> Result<(), Fault> {
-        if self.file.is_some() && !self.memory.as_ref().is_empty() { self.flush().await } else { Ok(()) }
+    pub(crate) async fn settle(&mut self, permit: &ContentPermit) -> Result<(), Fault> {
+        if self.file.is_some() && !self.memory.as_ref().is_empty() { self.flush(permit).await } else { Ok(()) }
     }
 
-    /// The body, once settled; what could not be moved to its file is left out.
-    pub(crate) fn finish(self) -> Spool {
+    /// The body, once settled; what could not be moved to its file is left out. Without a permit there is none.
+    pub(crate) fn finish(self, permit: ContentPermit) -> Spool {
+        drop(permit);
         // The capture may live long after this: no spare room goes with it.
         match (self.file, self.memory) {
             (Some(file), _) => Spool::stored(Arc::new(file)),
@@ -244,11 +246,11 @@ mod tests {
         for n in 0..pieces {
             draft.push(Bytes::copy_from_slice(&[u8::try_from(n % 251).unwrap(); 10]));
             if draft.is_full() {
-                draft.flush().await?;
+                draft.flush(&ContentPermit::unjudged()).await?;
             }
         }
-        draft.settle().await?;
-        Ok(draft.finish())
+        draft.settle(&ContentPermit::unjudged()).await?;
+        Ok(draft.finish(ContentPermit::unjudged()))
     }
 
     fn bytes(spool: &Spool) -> Vec<u8> {

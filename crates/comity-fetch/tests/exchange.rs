@@ -274,6 +274,10 @@ async fn the_delay_runs_from_the_head_and_the_head_is_told_at_once() {
         fn chunk(&mut self, _decoded: &[u8]) {
             self.1.push((self.0.now(), Instant::START));
         }
+
+        fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
+            comity_fetch::Keep::unjudged()
+        }
     }
     let head = ok("hello").replace("hello", "");
     let rig = Rig::new(move |_, _| {

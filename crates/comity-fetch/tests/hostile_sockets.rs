@@ -36,6 +36,10 @@ impl Sink for Count {
     fn chunk(&mut self, decoded: &[u8]) {
         self.0 += decoded.len() as u64;
     }
+
+    fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
+        comity_fetch::Keep::unjudged()
+    }
 }
 
 /// A line of /proc/self/status, in KiB.

@@ -329,6 +329,10 @@ impl Sink for Slow {
         self.0.0.fetch_add(40_000_000, Ordering::Relaxed);
         self.1 += decoded.len();
     }
+
+    fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
+        comity_fetch::Keep::unjudged()
+    }
 }
 
 #[tokio::test(start_paused = true)]

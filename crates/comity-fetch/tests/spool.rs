@@ -80,6 +80,10 @@ async fn an_unwanted_type_ends_after_its_head() {
         fn chunk(&mut self, decoded: &[u8]) {
             self.1.chunk(decoded);
         }
+
+        fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
+            comity_fetch::Keep::unjudged()
+        }
     }
     for (range, fault) in [("image/*", None), ("text/html", Some(Reason::FetchType))] {
         let wire = answer(b"pixels");
@@ -97,5 +101,65 @@ async fn an_unwanted_type_ends_after_its_head() {
         }
         rig.settle(&mut fetched);
         assert_eq!(rig.pacer.in_flight(), 0, "{range}");
+    }
+}
+
+/// Says what it is told to, at the n-th question of each kind, and notes what lay on disk at the first.
+struct Judge {
+    rig: comity_fetch::Fetcher,
+    at_bound: comity_fetch::Keep,
+    at_end: comity_fetch::Keep,
+    asked: Vec<(comity_fetch::Read, u64)>,
+}
+
+impl Sink for Judge {
+    fn head(&mut self, _head: &ResponseHead<'_>) -> Want {
+        Want::Body
+    }
+
+    fn chunk(&mut self, _decoded: &[u8]) {}
+
+    fn keep(&mut self, read: comity_fetch::Read) -> comity_fetch::Keep {
+        self.asked.push((read, self.rig.spooled_bytes()));
+        let said = match read {
+            comity_fetch::Read::Piece => return comity_fetch::Keep::Undecided,
+            comity_fetch::Read::Bound => &mut self.at_bound,
+            comity_fetch::Read::End => &mut self.at_end,
+        };
+        std::mem::replace(said, comity_fetch::Keep::Undecided)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_reaches_a_file_or_the_capture_before_it_may_be_kept() {
+    use comity_fetch::{Keep, Read};
+    type Row = (&'static str, usize, fn() -> Keep, fn() -> Keep, bool);
+    let keep = Keep::unjudged as fn() -> Keep;
+    let refuse: fn() -> Keep = || Keep::Refuse;
+    let undecided: fn() -> Keep = || Keep::Undecided;
+    let rows: [Row; 8] = [
+        ("small, kept", 1000, undecided, keep, true),
+        ("small, refused", 1000, undecided, refuse, false),
+        ("small, never decided", 1000, keep, undecided, false),
+        ("large, kept", 5 << 20, keep, keep, true),
+        ("large, refused at the bound", 5 << 20, refuse, keep, false),
+        ("large, undecided at the bound", 5 << 20, undecided, keep, false),
+        ("large, refused at the end", 5 << 20, keep, refuse, false),
+        ("nothing", 0, undecided, refuse, false),
+    ];
+    for (name, length, at_bound, at_end, kept) in rows {
+        let wire = answer(&body(length));
+        let rig = Rig::with(config(), move |_, _| once(&wire));
+        let permit = rig.permit("http://a.test/").await;
+        let (at_bound, at_end) = (at_bound(), at_end());
+        let mut sink = Judge { rig: rig.fetcher.clone(), at_bound, at_end, asked: Vec::new() };
+        let mut fetched = rig.fetcher.fetch(permit, &mut sink).await;
+        let first = sink.asked.iter().find(|(read, _)| *read != Read::Piece).unwrap();
+        assert_eq!(first.1, 0, "{name}: on disk before it was asked");
+        assert_eq!(fetched.capture.body.len(), if kept { length as u64 } else { 0 }, "{name}");
+        assert_eq!(rig.fetcher.spooled_bytes(), if kept && length > 1 << 20 { length as u64 } else { 0 }, "{name}");
+        let truncated = (!kept && length > 0).then_some(Truncation::Unspecified);
+        assert_eq!((fetched.capture.truncated, fetched.capture.fault), (truncated, None), "{name}");
+        rig.settle(&mut fetched);
     }
 }

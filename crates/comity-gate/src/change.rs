@@ -36,10 +36,10 @@ impl Gate {
         let GateChange { politeness, overrides, optouts, max_rate, max_rate_domain } = change;
         let politeness = Politeness { total: before.total, own_networks: before.own_networks.clone(), ..politeness };
         let terms = Terms {
-            purposes: self.terms().purposes.clone(),
             max_crawl_delay: politeness.max_crawl_delay,
             delay: politeness.delay,
             overrides,
+            ..Terms::clone(&self.terms())
         };
         inner.optouts.add(optouts);
         inner.expiry.begin(&terms.overrides);

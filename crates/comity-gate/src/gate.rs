@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemClock, SystemNet, SystemRandom};
 use comity_policy::{
-    Clock, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome, Overrides, Pacer, Parked,
-    Politeness, Random, Receipt, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage,
+    Answered, Clock, Content, Decision, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome,
+    Overrides, Pacer, Parked, Politeness, Random, Receipt, Refusal, RobotsLife, RobotsPolicy, Silence, Terms, Turn,
+    Vantage,
 };
 use comity_robots::ProductToken;
 use comity_signals::Declared;
@@ -39,6 +40,8 @@ pub struct GateConfig {
     pub robots: RobotsPolicy,
     /// Written exceptions; none by default.
     pub overrides: Overrides,
+    /// What is done where nobody says anything about a declared purpose; by default it is taken.
+    pub silence: Silence,
     /// Who is not to be visited at all; nobody by default.
     pub optouts: OptOutFiles,
     /// The crawl's rate in all; none by default.
@@ -64,6 +67,7 @@ impl GateConfig {
             politeness: Politeness::default(),
             robots: RobotsPolicy::default(),
             overrides: Overrides::default(),
+            silence: Silence::Proceed,
             optouts: OptOutFiles::default(),
             max_rate: None,
             max_rate_domain: None,
@@ -117,6 +121,7 @@ impl Gate {
             max_crawl_delay: config.politeness.max_crawl_delay,
             delay: config.politeness.delay,
             overrides: config.overrides,
+            silence: config.silence,
         };
         let own = [config.identity.tokens().to_vec()];
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
@@ -275,6 +280,12 @@ impl Gate {
     #[must_use]
     pub fn judge_for(&self, url: &CrawlUrl, purposes: &[Declared]) -> Judgement {
         self.judge_by(url, &Terms { purposes: purposes.to_vec(), ..Terms::clone(&self.terms()) })
+    }
+
+    /// Decides a second time, by what the answer from `origin` to a request that `before` let through has said so far.
+    #[must_use]
+    pub fn judge_content(&self, before: &Arc<Decision>, said: Answered, origin: &Origin) -> Content {
+        comity_policy::judge_content(before, said, origin, &self.terms(), self.inner.clock.wall())
     }
 
     fn judge_by(&self, url: &CrawlUrl, terms: &Terms) -> Judgement {

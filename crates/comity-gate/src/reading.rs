@@ -48,6 +48,10 @@ impl Sink for FileSink {
         let room = MAX_BYTES.saturating_sub(self.kept.len());
         self.kept.extend_from_slice(decoded.get(..room).unwrap_or(decoded));
     }
+
+    fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
+        comity_fetch::Keep::unjudged()
+    }
 }
 
 /// A decoded body as far as it was kept, and how long it was.

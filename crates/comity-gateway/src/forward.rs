@@ -20,6 +20,10 @@ impl Sink for Undecoded {
     }
 
     fn chunk(&mut self, _decoded: &[u8]) {}
+
+    fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
+        comity_fetch::Keep::unjudged()
+    }
 }
 
 impl House {

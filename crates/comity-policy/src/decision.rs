@@ -6,7 +6,7 @@ use comity_signals::Preferences;
 use comity_url::CrawlUrl;
 
 use crate::robots_life::Known;
-use crate::{Digest, Failing, OptOut, Overridden, Reason, WallTime};
+use crate::{Digest, Failing, OptOut, Overridden, Reason, Silence, Stage, WallTime};
 
 /// A judgement with everything that a reader needs to check it years later.
 #[derive(Clone, Debug)]
@@ -26,11 +26,37 @@ pub struct Decision {
     pub overridden: Option<Arc<Overridden>>,
     /// The opt-out that refused.
     pub optout: Option<Arc<OptOut>>,
+    /// What it rests on.
+    pub stage: Stage,
+    /// Of a second decision: when it was made, and the first, whose `decided` and robots.txt stand here, too.
+    pub again: WallTime,
+    /// The decision before the request, if this one was made after it.
+    pub before: Option<Arc<Self>>,
+    /// What was done where nobody spoke.
+    pub silence: Silence,
 }
 
 impl Decision {
     pub(crate) const fn bare(reason: Reason, robots: RobotsBasis, decided: WallTime) -> Self {
-        Self { reason, decided, robots, rule: None, preferences: Preferences::none(), overridden: None, optout: None }
+        Self {
+            reason,
+            decided,
+            robots,
+            rule: None,
+            preferences: Preferences::none(),
+            overridden: None,
+            optout: None,
+            stage: Stage::Before,
+            again: decided,
+            before: None,
+            silence: Silence::Proceed,
+        }
+    }
+
+    /// True when the answer was read and nothing of its body may be kept.
+    #[must_use]
+    pub const fn is_withheld(&self) -> bool {
+        self.before.is_some() && !self.reason.is_ok()
     }
 }
 

@@ -7,7 +7,7 @@ use comity_url::{CrawlUrl, Origin};
 
 use crate::{
     AskedPace, Decision, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis, RobotsLife,
-    RobotsState, RuleEvidence, Standing, Vantage, WallTime,
+    RobotsState, RuleEvidence, Silence, Standing, Vantage, WallTime, content,
 };
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
@@ -169,6 +169,8 @@ pub struct Terms {
     pub delay: Duration,
     /// Written exceptions.
     pub overrides: Overrides,
+    /// What is done where nobody says anything about a declared purpose.
+    pub silence: Silence,
 }
 
 impl Default for Terms {
@@ -178,22 +180,15 @@ impl Default for Terms {
             max_crawl_delay: Politeness::default().max_crawl_delay,
             delay: Politeness::default().delay,
             overrides: Overrides::default(),
+            silence: Silence::Proceed,
         }
     }
 }
 
 impl Terms {
-    /// The reason to refuse when every judged purpose is denied and nothing else is declared; design §7 "purposes".
+    /// The reason to refuse before anything is sent. The answer may break a silence: it refuses nothing yet.
     fn refusal(&self, preferences: &Preferences) -> Option<Reason> {
-        use comity_signals::{Purpose, Verdict};
-        let denied = |p: &Declared| p.judged().filter(|p| preferences.verdict(*p) == Verdict::Denied);
-        let first = self.purposes.first().and_then(denied)?;
-        self.purposes.iter().all(|p| denied(p).is_some()).then_some(match first {
-            Purpose::Search => Reason::SignalSearch,
-            Purpose::AiInput => Reason::SignalAiInput,
-            Purpose::AiTrain => Reason::SignalAiTrain,
-            Purpose::Tdm => Reason::SignalTdm,
-        })
+        content::refusal(&self.purposes, preferences, Silence::Proceed)
     }
 }
 

@@ -35,6 +35,7 @@
 //! | `robots_event`, `robots_life` | [`RobotsEvent`], [`RobotsLife`]: the states of one origin's robots.txt |
 //! | `life_memory`, `pace_memory` | [`LifeMemory`], [`PaceMemory`]: lives and paces over restarts |
 //! | `judge`, `decision` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
+//! | `content` | [`judge_content`], [`ContentPermit`]: may the answer be kept |
 //! | `overrides` | [`Override`], [`Overrides`]: written exceptions per origin, which run out |
 //! | `optout` | [`OptOuts`]: origins and domains that see no request at all |
 //! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
@@ -49,6 +50,7 @@ mod asked;
 mod capture;
 mod chain;
 mod clock;
+mod content;
 mod decision;
 mod digest;
 mod hours;
@@ -78,6 +80,7 @@ pub use asked::{Aim, AskedPace, Opening};
 pub use capture::{Capture, Protocol, Spool, StoredBody, Timings, TlsFacts, Truncation};
 pub use chain::{ChainEnd, RobotsChain};
 pub use clock::{Clock, Instant, Moment, WallTime, WallTimeError};
+pub use content::{Answered, Content, ContentPermit, Silence, Stage, judge_content};
 pub use decision::{Decision, RobotsBasis, RobotsEvidence, RobotsState, RuleEvidence};
 pub use digest::{Digest, DigestError};
 pub use identity::{Identity, IdentityError};

@@ -43,6 +43,7 @@ reasons! {
     SignalAiInput, "signal.ai_input", "every declared purpose is denied, AI input among them";
     SignalAiTrain, "signal.ai_train", "every declared purpose is denied, AI training among them";
     SignalTdm, "signal.tdm", "every declared purpose is denied, text and data mining among them";
+    SignalUnspecified, "signal.unspecified", "nothing permits a declared purpose, and silence is set to refuse";
     TermsDenied, "terms.denied", "reviewed terms deny every declared purpose";
     Optout, "optout", "the origin asked not to be visited";
     UrlSyntax, "url.syntax", "no absolute http or https URL";
@@ -132,6 +133,18 @@ impl Reason {
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|reason| reason.code() == code)
+    }
+
+    /// The reason of a refusal whose first denied purpose is this.
+    #[must_use]
+    pub const fn of_signal(purpose: comity_signals::Purpose) -> Self {
+        use comity_signals::Purpose;
+        match purpose {
+            Purpose::Search => Self::SignalSearch,
+            Purpose::AiInput => Self::SignalAiInput,
+            Purpose::AiTrain => Self::SignalAiTrain,
+            Purpose::Tdm => Self::SignalTdm,
+        }
     }
 
     /// True when something took too long, or came too slowly: it may be quicker another time.

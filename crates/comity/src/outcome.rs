@@ -22,6 +22,8 @@ pub enum UrlEnding {
     Fetched(u16),
     /// It was answered with a redirect; where it leads is a URL of its own.
     Redirected(u16),
+    /// It was answered, and by what the answer says nothing of its body was kept.
+    Withheld(Reason),
     /// It was not requested.
     Refused(Reason),
     /// It was requested, and there is no answer after all retries.
@@ -33,6 +35,7 @@ impl fmt::Display for UrlEnding {
         match self {
             Self::Fetched(status) => write!(f, "fetched {status}"),
             Self::Redirected(status) => write!(f, "redirected {status}"),
+            Self::Withheld(reason) => write!(f, "withheld {reason}"),
             Self::Refused(reason) => write!(f, "refused {reason}"),
             Self::Failed(reason) => write!(f, "failed {reason}"),
         }

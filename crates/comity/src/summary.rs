@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use comity_frontier::Waiting;
 use comity_policy::{Override, Reason, WallTime};
+use comity_signals::Purpose;
 
 /// What a crawl did: every URL that was looked at stands in exactly one count.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,10 @@ pub struct Summary {
     pub redirects: u64,
     /// URLs not requested, by reason.
     pub refused: BTreeMap<Reason, u64>,
+    /// Answers of whose bodies nothing was kept, by reason: what they say refuses every declared purpose.
+    pub withheld: BTreeMap<Reason, u64>,
+    /// URLs that deny a use, in robots.txt, fields, metas or site files, by use: of all that were decided on, whatever was declared.
+    pub denied: BTreeMap<Purpose, u64>,
     /// Requests without an answer after all retries, by reason.
     pub failed: BTreeMap<Reason, u64>,
     /// Sitemaps: answers that were no redirect. They are no pages.
@@ -46,8 +51,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Origins that were queued.
     pub origins: u64,
-    /// URLs that this run found queued or queued itself, each once per visit: each is among the fetched, redirected, refused and failed ones, the
-    /// sitemaps, or left.
+    /// URLs that this run found queued or queued itself, each once per visit: each is among the fetched, withheld, redirected, refused and failed ones,
+    /// the sitemaps, or left.
     pub queued: u64,
     /// URLs that were not reached.
     pub left: u64,
@@ -111,10 +116,10 @@ pub enum End {
 }
 
 impl Summary {
-    /// Pages: answers that were no redirect.
+    /// Pages: answers that were no redirect, those among them of which nothing was kept.
     #[must_use]
     pub fn pages(&self) -> u64 {
-        self.fetched.values().sum()
+        self.fetched.values().sum::<u64>() + self.withheld.values().sum::<u64>()
     }
 
     /// URLs that were not requested.
@@ -175,7 +180,8 @@ impl fmt::Display for Summary {
             writeln!(f, "note       {note}")?;
         }
         let statuses: Vec<String> = self.fetched.iter().map(|(status, n)| format!("{status}: {n}")).collect();
-        writeln!(f, "fetched    {} pages ({})", self.pages(), or_none(&statuses.join(", ")))?;
+        let kept: u64 = self.fetched.values().sum();
+        writeln!(f, "fetched    {kept} pages ({})", or_none(&statuses.join(", ")))?;
         writeln!(
             f,
             "also       {} redirects, {} robots.txt requests, {} retries",
@@ -193,6 +199,11 @@ impl fmt::Display for Summary {
             )?;
         }
         reasons(f, "refused", &self.refused)?;
+        reasons(f, "withheld", &self.withheld)?;
+        if !self.denied.is_empty() {
+            let denied: Vec<String> = self.denied.iter().map(|(purpose, n)| format!("{purpose}: {n}")).collect();
+            writeln!(f, "denied     URLs that deny a use, wanted here or not: {}", denied.join(", "))?;
+        }
         reasons(f, "failed", &self.failed)?;
         reasons(f, "not queued", &self.links_left)?;
         if self.merged > 0 {

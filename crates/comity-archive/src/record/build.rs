@@ -39,9 +39,12 @@ pub(crate) fn fetched(event: &Fetched, http: &Http<'_>, made: Made<'_>) -> Recor
         Errand::Robots { .. } => None,
     };
     let ended = capture.started.after(capture.timings.total);
-    let reason = capture.fault.or_else(|| decision.map(|d| d.reason)).unwrap_or(Reason::Ok);
+    let withheld = decision.filter(|decision| decision.is_withheld() && capture.status.is_some());
+    let fault = capture.fault.filter(|_| withheld.is_none());
+    let reason = fault.or_else(|| decision.map(|d| d.reason)).unwrap_or(Reason::Ok);
     let ends = Ends {
         outcome: match capture.status {
+            _ if withheld.is_some() => "withheld",
             _ if capture.fault.is_some() => "failed",
             Some(304) if decision.is_some() => "not_modified",
             _ => "fetched",

@@ -1,4 +1,4 @@
-use comity_policy::{Decision, OptOut, Overridden, RobotsState};
+use comity_policy::{Decision, OptOut, Overridden, RobotsState, WallTime};
 use comity_signals::{Declared, Place, Purpose, Statement, Verdict};
 use comity_url::Origin;
 
@@ -7,7 +7,7 @@ use super::build::RobotsBasis;
 use super::parts::cut_to;
 use super::{
     DecisionRecord, LiftedRecord, OmittedRecord, OptOutRecord, OverrideRecord, PurposeRecord, RobotsRecord, RuleRecord,
-    SignalRecord,
+    SignalRecord, StageRecord,
 };
 
 /// Statements in one record, at most.
@@ -85,7 +85,12 @@ pub(super) fn rule(decision: &Decision) -> Option<RuleRecord> {
 
 pub(super) fn decision_record(decision: &Decision, declared: &[Declared], absent: &mut Absent) -> DecisionRecord {
     let verdicts = declared.iter().filter_map(|d| d.judged()).map(|p| (p, decision.preferences.verdict(p)));
-    let outcome = |verdict: Verdict| if verdict == Verdict::Denied { "refuse" } else { "proceed" };
+    let outcome = |verdict: Verdict| match verdict {
+        Verdict::Denied => "refuse",
+        // Before the answer nobody is refused by silence.
+        Verdict::Unspecified if decision.before.is_some() => decision.silence.as_str(),
+        Verdict::Unspecified | Verdict::Allowed => "proceed",
+    };
     DecisionRecord {
         at: decision.decided.to_string(),
         default_applied: verdicts.clone().any(|(_, verdict)| verdict == Verdict::Unspecified),
@@ -99,7 +104,26 @@ pub(super) fn decision_record(decision: &Decision, declared: &[Declared], absent
             })
             .collect(),
         reason: decision.reason.code().to_owned(),
+        stages: stages(decision, declared),
     }
+}
+
+/// Both decisions, where there are two.
+fn stages(decision: &Decision, declared: &[Declared]) -> Vec<StageRecord> {
+    let Some(first) = decision.before.as_deref() else { return Vec::new() };
+    let kept = kept_statements(decision.preferences.statements());
+    let deciding = |one: &Decision| {
+        let denials = declared.iter().filter_map(|d| d.judged()).filter_map(|p| one.preferences.denial(p));
+        let place = |denial: &Statement| kept.iter().position(|kept| *kept == denial);
+        denials.filter_map(place).map(|place| place as u64).collect()
+    };
+    let stage = |one: &Decision, at: WallTime| StageRecord {
+        after: one.stage.as_str().to_owned(),
+        at: at.to_string(),
+        deciding: deciding(one),
+        reason: one.reason.code().to_owned(),
+    };
+    vec![stage(first, first.decided), stage(decision, decision.again)]
 }
 
 fn optout(found: &OptOut) -> OptOutRecord {

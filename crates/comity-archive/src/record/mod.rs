@@ -39,7 +39,8 @@ pub struct Record {
     pub group: Option<Vec<String>>,
     /// How much of `group` and `signals` was left out: a site cannot make records grow without end.
     pub omitted: OmittedRecord,
-    /// `fetched`, `failed` (asked, no full answer) or `not_fetched`.
+    /// `fetched`, `not_modified`, `withheld` (answered, and by what the answer says nothing of its body is kept), `failed`
+    /// (asked, no full answer) or `not_fetched`.
     pub outcome: String,
     /// The code of the outcome, from the one vocabulary of reasons.
     pub reason: String,
@@ -117,6 +118,23 @@ pub struct DecisionRecord {
     /// Outcome for each declared purpose that signals speak about.
     pub purposes: BTreeMap<String, PurposeRecord>,
     /// The code of the decision itself: that of the outcome, unless the fetch failed afterwards.
+    pub reason: String,
+    /// Where it was decided twice: both decisions in order. Empty where the first was the only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRecord>,
+}
+
+/// One of several decisions on a URL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// What it rests on: `before_fetch`, `headers` (of the answer, too) or `page` (the page, too).
+    pub after: String,
+    /// When.
+    pub at: String,
+    /// The statements that decided it: for each declared purpose that is denied the first that denies it, as a place in
+    /// `signals`, from 0.
+    pub deciding: Vec<u64>,
+    /// Its code.
     pub reason: String,
 }
 

@@ -166,6 +166,10 @@ pub(crate) fn decision(reason: Reason, kind: &'static str, pattern: &str) -> Arc
         preferences: Preferences::combine(&[statement]),
         overridden: None,
         optout: None,
+        stage: comity_policy::Stage::Before,
+        again: WallTime::from_unix_millis(START),
+        before: None,
+        silence: comity_policy::Silence::Proceed,
     })
 }
 

@@ -54,7 +54,7 @@ names! {
     H1 "h1", H2 "h2", H3 "h3", H4 "h4", H5 "h5", H6 "h6", HEAD "head", HEADER "header", HR "hr", HTML "html", I "i",
     IFRAME "iframe", IMAGE "image", IMG "img", INPUT "input", KEYGEN "keygen", LI "li", LINK "link", LISTING "listing",
     MAIN "main", MALIGNMARK "malignmark", MARQUEE "marquee", MATH "math", MENU "menu", META "meta", MGLYPH "mglyph",
-    MI "mi", MN "mn", MO "mo", MS "ms", MTEXT "mtext", NAV "nav", NOBR "nobr", NOEMBED "noembed", NOFRAMES "noframes",
+    MI "mi", MN "mn", MO "mo", MS "ms", MTEXT "mtext", NAV "nav", NOBR "nobr", NOEMBED "noembed", NOFRAMES "noframes", NOSCRIPT "noscript",
     OBJECT "object", OL "ol", OPTION "option", P "p", PARAM "param", PLAINTEXT "plaintext", PRE "pre", RUBY "ruby", S "s",
     SCRIPT "script", SECTION "section", SELECT "select", SMALL "small", SOURCE "source", SPAN "span", STRIKE "strike",
     STRONG "strong", STYLE "style", SUB "sub", SUP "sup", SVG "svg", TABLE "table", TD "td", TEMPLATE "template",
@@ -63,6 +63,26 @@ names! {
 }
 
 impl Name {
+    /// Elements that may stand before and in a head. Source: the HTML standard, "in head" and "before head".
+    pub(crate) fn is_of_head(self) -> bool {
+        matches!(
+            self,
+            Self::HTML
+                | Self::HEAD
+                | Self::TITLE
+                | Self::META
+                | Self::LINK
+                | Self::BASE
+                | Self::BASEFONT
+                | Self::BGSOUND
+                | Self::STYLE
+                | Self::SCRIPT
+                | Self::NOSCRIPT
+                | Self::NOFRAMES
+                | Self::TEMPLATE
+        )
+    }
+
     /// Elements without content. Source: the HTML standard, "void elements", and the obsolete ones its parser knows.
     pub(crate) fn is_void(self) -> bool {
         matches!(

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use comity_url::Origin;
+
 use super::{Override, OverrideScope};
 use crate::{Decision, Failing, Politeness, Reason, RobotsLife, Terms, WallTime};
 
@@ -46,6 +48,16 @@ impl Lifting {
         lifting
     }
 
+    /// For a second decision: what was lifted before stands, and the override in force may lift more.
+    pub(crate) fn again(before: &Decision, terms: &Terms, origin: &Origin, now: WallTime) -> Self {
+        let (by, lifted) = match before.overridden.as_deref() {
+            // The one that let it through holds for its answer, too.
+            Some(first) => (Some(first.by.clone()), first.lifted.clone()),
+            None => (terms.overrides.in_force(origin, now).cloned(), Vec::new()),
+        };
+        Self { by, lifted, opened: false }
+    }
+
     /// True when the override lifts this refusal or hold; it is noted then.
     pub(crate) fn lifts(&mut self, scope: OverrideScope, reason: Reason) -> bool {
         let lifts = self.may(scope);
@@ -78,6 +90,9 @@ impl Lifting {
     }
 
     fn note(&mut self, scope: OverrideScope, reason: Reason) {
-        self.lifted.push(Lifted { scope, reason });
+        let one = Lifted { scope, reason };
+        if !self.lifted.contains(&one) {
+            self.lifted.push(one);
+        }
     }
 }

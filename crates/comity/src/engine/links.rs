@@ -1,10 +1,6 @@
-use std::sync::Arc;
-
-use comity_extract::{Link, LinkAllowance, Page};
+use comity_extract::{Link, LinkAllowance};
 use comity_frontier::{Offer, Offered};
-use comity_policy::{Capture, Decision, Reason};
-use comity_robots::ProductToken;
-use comity_signals::{HeadFacts, PageSignals, Statement, page_signals};
+use comity_policy::Reason;
 use comity_url::CrawlUrl;
 
 use super::Shared;
@@ -76,28 +72,6 @@ impl Shared {
             attempts: 0,
             hint: None,
         })
-    }
-
-    /// Reads what the answer itself says, fields and metas: whether its links may be followed, and the decision with
-    /// these statements added, which is what its record holds (decided twice: before the fetch and after it).
-    pub(super) fn after_page(
-        &self,
-        capture: &Capture,
-        page: Option<&Page>,
-        decision: Arc<Decision>,
-    ) -> (bool, Arc<Decision>) {
-        let none = HeadFacts::default();
-        let head = page.map_or(&none, |page| &page.head);
-        let image = capture.field("content-type").is_some_and(|kind| kind.trim_start().starts_with("image/"));
-        let read = |token: &ProductToken| page_signals(&capture.fields, head, token.as_str(), image);
-        let signals: Vec<PageSignals> = self.identity.tokens().iter().map(read).collect();
-        let follow = signals.iter().all(|signals| signals.follow);
-        let statements: Vec<Statement> = signals.into_iter().flat_map(|signals| signals.statements).collect();
-        if statements.is_empty() {
-            return (follow, decision);
-        }
-        let preferences = decision.preferences.clone().with(statements);
-        (follow, Arc::new(Decision { preferences, ..Decision::clone(&decision) }))
     }
 
     pub(super) fn admits_link(&self, url: &CrawlUrl, depth: u32, suspicious: bool) -> Result<(), Reason> {

@@ -1,5 +1,6 @@
 //! The loop that carries values from one owner to the next, and decides nothing itself.
 
+mod content;
 mod discovery;
 mod errand;
 mod keys;

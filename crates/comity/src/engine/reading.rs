@@ -1,6 +1,7 @@
 use comity_extract::{
     Likeness, Page, PageLimits, PageOptions, PageReader, Sitemap, SitemapLimits, SitemapReader, TextSketch,
 };
+use comity_signals::HeadFacts;
 use comity_url::CrawlUrl;
 
 use super::errand::Errand;
@@ -83,6 +84,14 @@ impl Reader {
                 page.push(decoded);
                 list.push(decoded);
             }
+        }
+    }
+
+    /// What the head of a page has said so far, and whether it is over; `None` for what has no head.
+    pub(super) fn head(&self) -> Option<(&HeadFacts, bool)> {
+        match self {
+            Self::Page(reader, _) | Self::Either(reader, _) => Some((reader.head(), reader.is_past_head())),
+            Self::List(_) => None,
         }
     }
 

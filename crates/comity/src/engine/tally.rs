@@ -1,4 +1,5 @@
 use comity_policy::{Decision, Instant, Overrides, Reason, Turn};
+use comity_signals::{Purpose, Verdict};
 
 use crate::Summary;
 use crate::summary::OverrideUse;
@@ -38,6 +39,20 @@ impl Tally {
 
     pub(crate) fn fetched(&mut self, status: u16) {
         *self.summary.fetched.entry(status).or_default() += 1;
+    }
+
+    /// Answered, and nothing of the body may be kept.
+    pub(crate) fn withheld(&mut self, reason: Reason) {
+        *self.summary.withheld.entry(reason).or_default() += 1;
+    }
+
+    /// What a URL that was decided on denies, wanted or not.
+    pub(crate) fn denied(&mut self, decision: &Decision) {
+        for purpose in Purpose::ALL {
+            if decision.preferences.verdict(purpose) == Verdict::Denied {
+                *self.summary.denied.entry(purpose).or_default() += 1;
+            }
+        }
     }
 
     /// A page or sitemap that was visited before was visited anew.

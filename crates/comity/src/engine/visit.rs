@@ -13,10 +13,11 @@ use comity_url::CrawlUrl;
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
+use super::content::ContentJudge;
 use super::errand::Errand;
 use super::links::Watched;
 use super::outcome::{Next, next};
-use super::reading::{Found, Reader, Reading};
+use super::reading::{Found, Reading};
 use super::revisit::{self, News, Seen};
 use super::sink::PageSink;
 use super::{Live, Shared};
@@ -75,6 +76,7 @@ impl Shared {
     async fn refused(&self, id: LeaseId, trip: &Trip, refusal: &Refusal) -> Result<Settled, Error> {
         self.keeper.not_fetched(trip, refusal.decision(), refusal.reason(), None).await?;
         self.tally().refused(refusal.reason());
+        self.tally().denied(refusal.decision());
         Ok((self.turned_away(id, trip, refusal.reason()), Some(UrlEnding::Refused(refusal.reason()))))
     }
 
@@ -99,7 +101,8 @@ impl Shared {
         let (head, arrived) = oneshot::channel();
         let errand = self.errand(trip);
         let reading = Reading { errand, options: self.page, sketch: self.traps.sketch(trip.url.origin()) };
-        let mut sink = PageSink::new(trip.url.clone(), reading, head, self.types.clone());
+        let content = ContentJudge::new(self.gate.clone(), self.identity.tokens(), trip.url.clone(), decision.clone());
+        let mut sink = PageSink::new(trip.url.clone(), reading, content, head, self.types.clone());
         // The exchange's own span knows neither how it was come by nor how often it was tried.
         let span = tracing::debug_span!("visit", hop = trip.hops, depth = trip.depth, attempt = trip.attempt);
         let request = revisit::request(trip);
@@ -118,13 +121,14 @@ impl Shared {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
             return Ok((self.snooze(id, trip, paced.1), None));
         }
-        let mut found = sink.reader.take().map(Reader::finish).unwrap_or_default();
+        let (mut found, ruling) = sink.finish();
+        let (follow, decision) = ruling.map_or((true, decision), |ruling| (ruling.follow, ruling.decision));
+        let is_withheld = decision.is_withheld();
         let errand = self.turned_out(errand, trip, &mut found);
         let news = self.news(trip, &capture).await?;
         if !news.is_unchanged() {
             next = retried_if_damaged(next, errand, found.list.as_ref(), retries);
         }
-        let (follow, decision) = self.after_page(&capture, found.page.as_ref(), decision);
         if let (Next::Redirect(target), true) = (&next, trip.seed) {
             self.widen_scope(std::slice::from_ref(target))?;
         }
@@ -133,8 +137,9 @@ impl Shared {
             if news.is_unchanged() { Vec::new() } else { self.read(trip, errand, &next, &found, (follow, &seen)) };
         let bytes = capture.body.len();
         self.tally().summary.bytes += bytes;
-        let mut fate = Fate::of(&next, outcome);
+        let mut fate = Fate::of(&next, outcome).withheld(&next, &decision);
         let handled = match errand {
+            _ if is_withheld => Ok(()),
             Errand::Page => self.tell_handler((trip, news), &capture, &decision, found.page.as_ref(), &next),
             Errand::Sitemap => Ok(()),
         };
@@ -150,7 +155,7 @@ impl Shared {
             self.count_list(&next, errand, found.list.as_ref());
         }
         let again = match fate {
-            Fate::Done(_) | Fate::Unhandled => self.next_visit(trip, errand, (&next, news), &seen),
+            Fate::Done(_) | Fate::Withheld(_) | Fate::Unhandled => self.next_visit(trip, errand, (&next, news), &seen),
             Fate::Failed(reason) => self.next_try(trip, reason),
             Fate::Retry => None,
         };
@@ -278,9 +283,11 @@ impl Shared {
             (Fate::Retry, _) => {
                 Settlement::Retry { lease, pace, turn, not_before: turn.ready.at.max(self.later()), spent }
             }
-            (Fate::Done(_) | Fate::Unhandled, None) => Settlement::Done { lease, links, pace, turn, spent },
+            (Fate::Done(_) | Fate::Withheld(_) | Fate::Unhandled, None) => {
+                Settlement::Done { lease, links, pace, turn, spent }
+            }
             (Fate::Failed(_), None) => Settlement::Failed { lease, pace, turn, spent },
-            (Fate::Done(_), Some(revisit)) => {
+            (Fate::Done(_) | Fate::Withheld(_), Some(revisit)) => {
                 Settlement::Again { lease, ending: Ending::Done, links, told, revisit, spent }
             }
             (Fate::Failed(_) | Fate::Unhandled, Some(revisit)) => {
@@ -298,8 +305,10 @@ impl Shared {
         let mut tally = self.tally();
         if !matches!(fate, Fate::Retry) {
             tally.let_through(decision);
+            tally.denied(decision);
         }
         match (fate, next) {
+            (Fate::Withheld(reason), _) => tally.withheld(*reason),
             (Fate::Unhandled, _) => tally.failed(Reason::CrawlHandler),
             (Fate::Done(_), Next::Redirect(_) | Next::DeadRedirect) => tally.summary.redirects += 1,
             (Fate::Done(_), _) if errand == Errand::Sitemap => tally.summary.sitemaps += 1,
@@ -380,6 +389,8 @@ fn retried_if_damaged(next: Next, errand: Errand, list: Option<&Sitemap>, retrie
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Done(u16),
+    /// Answered, and nothing of the body may be kept.
+    Withheld(Reason),
     Retry,
     Failed(Reason),
     /// Fetched, and the page handler panicked on it.
@@ -396,16 +407,24 @@ impl Fate {
         }
     }
 
+    /// The same for an answer that may not be kept. A redirect is followed all the same: where it leads is judged by its own
+    /// words; and what comes again is not done yet.
+    fn withheld(self, next: &Next, decision: &Decision) -> Self {
+        let is_done = *next == Next::Done && matches!(self, Self::Done(_));
+        if is_done && decision.is_withheld() { Self::Withheld(decision.reason) } else { self }
+    }
+
     /// True for what `max_pages` counts: as [`Shared::count`] does.
     fn is_page(self, next: &Next, errand: Errand) -> bool {
         let is_redirect = matches!(next, Next::Redirect(_) | Next::DeadRedirect);
-        matches!(self, Self::Done(_)) && !is_redirect && errand != Errand::Sitemap
+        matches!(self, Self::Done(_) | Self::Withheld(_)) && !is_redirect && errand != Errand::Sitemap
     }
 
     const fn ending(self, next: &Next) -> Option<UrlEnding> {
         match (self, next) {
             (Self::Done(status), Next::Redirect(_) | Next::DeadRedirect) => Some(UrlEnding::Redirected(status)),
             (Self::Done(status), _) => Some(UrlEnding::Fetched(status)),
+            (Self::Withheld(reason), _) => Some(UrlEnding::Withheld(reason)),
             (Self::Failed(reason), _) => Some(UrlEnding::Failed(reason)),
             (Self::Unhandled, _) => Some(UrlEnding::Failed(Reason::CrawlHandler)),
             (Self::Retry, _) => None,

@@ -18,6 +18,7 @@ mod revisits;
 mod robots;
 mod seeds;
 mod settings;
+mod signals;
 mod sitemaps;
 mod support;
 mod traps;

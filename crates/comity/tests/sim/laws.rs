@@ -129,7 +129,7 @@ fn told_as_seen(run: &Run) -> Vec<String> {
             // Before a process broke off it may have been allowed.
             UrlEnding::Refused(Reason::RobotsDisallow) if *attempt == 1 => times <= breaks,
             UrlEnding::Failed(Reason::FetchCancelled) => false,
-            UrlEnding::Refused(_) | UrlEnding::Failed(_) => true,
+            UrlEnding::Withheld(_) | UrlEnding::Refused(_) | UrlEnding::Failed(_) => true,
         };
         if !fits || times > *attempt + breaks {
             broken.push(format!("{url}: told {ending} at attempt {attempt}, seen {times} times, last {last:?}"));

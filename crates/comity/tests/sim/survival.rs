@@ -38,6 +38,7 @@ fn on_record(run: &Run) -> Vec<String> {
     for told in &run.outcomes {
         let wanted = match told.ending {
             UrlEnding::Fetched(_) | UrlEnding::Redirected(_) => ["fetched", "failed"],
+            UrlEnding::Withheld(_) => ["withheld", "withheld"],
             UrlEnding::Refused(_) => ["not_fetched", "not_fetched"],
             UrlEnding::Failed(_) => ["failed", "not_fetched"],
         };

@@ -1,0 +1,152 @@
+//! The second decision: what an answer says of itself, before a byte of its body is kept (docs/decisions/0052).
+
+use std::sync::Arc;
+
+use comity_signals::{Declared, Preferences, Purpose, Source, Statement, Verdict};
+use comity_url::Origin;
+
+use crate::{Decision, Lifting, OverrideScope, Reason, Terms, WallTime};
+
+/// Proof that the body of an answer may be kept. Whatever keeps bodies asks for one by value; it cannot be copied:
+///
+/// ```compile_fail
+/// fn reuse(permit: comity_policy::ContentPermit) -> [comity_policy::ContentPermit; 2] {
+///     [permit.clone(), permit] // no Clone
+/// }
+/// ```
+///
+/// Only [`judge_content`] gives one for a page. Elsewhere it has to be written out ([`ContentPermit::unjudged`]).
+#[derive(Debug)]
+#[must_use = "without it no body is kept"]
+pub struct ContentPermit(());
+
+impl ContentPermit {
+    /// For bodies that are not taken for the declared purposes: robots.txt and other files that speak about use, and what a
+    /// proxy passes on to the client that asked for it.
+    pub const fn unjudged() -> Self {
+        Self(())
+    }
+}
+
+/// What is to become of an answer.
+#[derive(Debug)]
+pub enum Content {
+    /// Its body may be kept and its links followed.
+    Keep(ContentPermit, Arc<Decision>),
+    /// Nothing of its body may be kept, handed on or followed; its head is recorded with this decision.
+    Withhold(Arc<Decision>),
+}
+
+/// What a decision rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// What is known of the site before the request.
+    #[default]
+    Before,
+    /// And the head of the answer.
+    Headers,
+    /// And the page itself.
+    Page,
+}
+
+impl Stage {
+    /// The word of records: `before_fetch`, `headers` or `page`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Before => "before_fetch",
+            Self::Headers => "headers",
+            Self::Page => "page",
+        }
+    }
+}
+
+/// What is done where nobody says anything about a declared purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Silence {
+    /// It is taken.
+    #[default]
+    Proceed,
+    /// It is left.
+    Refuse,
+}
+
+impl Silence {
+    /// The word of configuration and records: `proceed` or `refuse`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Proceed => "proceed",
+            Self::Refuse => "refuse",
+        }
+    }
+}
+
+/// What an answer has said by a stage.
+#[derive(Clone, Debug, Default)]
+pub struct Answered {
+    /// What was known before and what the answer says, combined.
+    pub preferences: Preferences,
+    /// Whose words they are.
+    pub stage: Stage,
+    /// More may follow, so that silence is none yet.
+    pub more: bool,
+}
+
+/// Decides a second time, by what the answer to a request that `before` let through has said so far.
+///
+/// It is withheld when every declared purpose is one that signals speak about, and each is denied, or unspecified under
+/// [`Silence::Refuse`] once all was read. `noindex` and its kin (`none`, a past `unavailable_after`) deny `search` in the
+/// record, and refuse with other denials, never by themselves (design §7). A signals override lifts the refusal.
+#[must_use]
+pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, terms: &Terms, now: WallTime) -> Content {
+    let Answered { preferences, stage, more } = said;
+    let silence = if more { Silence::Proceed } else { terms.silence };
+    let refusal = refusal(&terms.purposes, &preferences, silence);
+    let mut lifting = Lifting::again(before, terms, origin, now);
+    let refusal = refusal.filter(|reason| !lifting.lifts(OverrideScope::Signals, *reason));
+    let reason = refusal.unwrap_or(before.reason);
+    let second = Decision {
+        reason,
+        preferences,
+        stage,
+        before: Some(before.clone()),
+        again: now,
+        silence: terms.silence,
+        ..Decision::clone(before)
+    };
+    let second = Arc::new(lifting.settle(second));
+    match refusal {
+        None => Content::Keep(ContentPermit(()), second),
+        Some(_) => Content::Withhold(second),
+    }
+}
+
+/// The reason to leave what `preferences` speak of, if there is one: every declared purpose is judged, and refused.
+///
+/// Nobody is refused by silence where it may yet be broken: `silence` is [`Silence::Proceed`] there.
+pub(crate) fn refusal(purposes: &[Declared], preferences: &Preferences, silence: Silence) -> Option<Reason> {
+    let judged = || purposes.iter().filter_map(|declared| declared.judged());
+    let is_refused = |purpose: Purpose| match preferences.verdict(purpose) {
+        Verdict::Denied => true,
+        Verdict::Unspecified => silence == Silence::Refuse,
+        Verdict::Allowed => false,
+    };
+    if !purposes.iter().all(|declared| declared.judged().is_some_and(is_refused)) {
+        return None;
+    }
+    let is_silent = |purpose: Purpose| preferences.verdict(purpose) == Verdict::Unspecified;
+    let denied = judged().find(|purpose| drops(preferences, *purpose)).map(Reason::of_signal);
+    denied.or_else(|| judged().any(is_silent).then_some(Reason::SignalUnspecified))
+}
+
+/// Whether a denial of `purpose` says more than that an index is not to show the page.
+fn drops(preferences: &Preferences, purpose: Purpose) -> bool {
+    let denies = |said: &&Statement| said.purpose == purpose && said.verdict == Verdict::Denied;
+    preferences.statements().iter().filter(denies).any(|said| !is_noindex(said))
+}
+
+const fn is_noindex(said: &Statement) -> bool {
+    matches!(said.purpose, Purpose::Search)
+        && matches!(said.source, Source::HeaderXRobotsTag | Source::HeaderRobotsTag | Source::MetaRobots)
+}

@@ -1,0 +1,119 @@
+//! What an answer says of its own use, read while it arrives: nothing of its body is kept before that is decided
+//! (docs/decisions/0052).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use comity_extract::{PageLimits, PageReader};
+use comity_fetch::{Keep, Read, ResponseHead};
+use comity_gate::Gate;
+use comity_policy::{Answered, Content, Decision, Stage};
+use comity_robots::ProductToken;
+use comity_signals::{HeadFacts, PageSignals, Statement, UnixSeconds, page_signals};
+use comity_url::CrawlUrl;
+
+/// The second decision on one answer.
+pub(super) struct ContentJudge {
+    gate: Gate,
+    tokens: Vec<ProductToken>,
+    url: CrawlUrl,
+    before: Arc<Decision>,
+    /// Those fields of the head that speak about use.
+    fields: Vec<(String, Bytes)>,
+    image: bool,
+    /// Reads the head of a page that is no page of the crawl, such as an error's.
+    aside: Option<Box<PageReader>>,
+    ruling: Option<Ruling>,
+}
+
+/// What was decided last.
+#[derive(Clone, Debug)]
+pub(super) struct Ruling {
+    pub(super) decision: Arc<Decision>,
+    /// Whether links may be followed.
+    pub(super) follow: bool,
+}
+
+/// Names of fields that speak about the use of what they come with.
+const SPEAKING: [&str; 6] =
+    ["content-usage", "content-signal", "x-robots-tag", "robots-tag", "tdm-reservation", "tdm-policy"];
+
+impl ContentJudge {
+    pub(super) fn new(gate: Gate, tokens: &[ProductToken], url: CrawlUrl, before: Arc<Decision>) -> Self {
+        let (tokens, fields) = (tokens.to_vec(), Vec::new());
+        Self { gate, tokens, url, before, fields, image: false, aside: None, ruling: None }
+    }
+
+    /// The head came; `more` when a page follows that may speak, too. False when the answer is withheld already.
+    pub(super) fn head(&mut self, head: &ResponseHead<'_>, more: bool) -> bool {
+        let speaks = |name: &str| SPEAKING.iter().any(|known| name.eq_ignore_ascii_case(known));
+        self.fields = head.fields.iter().filter(|(name, _)| speaks(name)).cloned().collect();
+        self.image =
+            head.content_type().is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("image/"));
+        self.decide(&HeadFacts::default(), Stage::Headers, more)
+    }
+
+    /// Reads the head of what is no page of the crawl.
+    pub(super) fn read_aside(&mut self, content_type: Option<&str>) {
+        let reader = PageReader::new(&self.url, content_type, PageLimits::default());
+        self.aside = Some(Box::new(reader)).filter(|reader| !reader.is_past_head());
+    }
+
+    pub(super) fn push(&mut self, decoded: &[u8]) {
+        if let Some(aside) = &mut self.aside {
+            aside.push(decoded);
+        }
+    }
+
+    /// Whether the body may be kept, whose page has said `facts` so far; `past_head` when its head is over.
+    pub(super) fn keep(&mut self, read: Read, facts: Option<(&HeadFacts, bool)>) -> Keep {
+        let aside = self.aside.as_ref().map(|aside| (aside.head(), aside.is_past_head()));
+        let said = facts.or(aside);
+        if read == Read::Piece && said.is_some_and(|(_, past_head)| !past_head) {
+            return Keep::Undecided;
+        }
+        let mut facts = said.map(|(facts, _)| facts.clone()).unwrap_or_default();
+        if read != Read::End {
+            return self.permit(&facts, Stage::Page, true);
+        }
+        if let Some(aside) = self.aside.take() {
+            facts = aside.finish().head;
+        }
+        self.permit(&facts, Stage::Page, false)
+    }
+
+    /// The last word: of an answer whose body was not asked for, by its head.
+    pub(super) fn finish(mut self, answered: bool) -> Option<Ruling> {
+        let is_open = self.ruling.as_ref().is_some_and(|ruling| ruling.decision.reason.is_ok());
+        if answered && is_open && self.stage() == Some(Stage::Headers) {
+            self.decide(&HeadFacts::default(), Stage::Headers, false);
+        }
+        self.ruling
+    }
+
+    fn stage(&self) -> Option<Stage> {
+        self.ruling.as_ref().map(|ruling| ruling.decision.stage)
+    }
+
+    fn decide(&mut self, facts: &HeadFacts, stage: Stage, more: bool) -> bool {
+        matches!(self.permit(facts, stage, more), Keep::Keep(_))
+    }
+
+    fn permit(&mut self, facts: &HeadFacts, stage: Stage, more: bool) -> Keep {
+        let now = UnixSeconds(self.gate.clock().wall().unix_millis().div_euclid(1000));
+        let read = |token: &ProductToken| page_signals(&self.fields, facts, token.as_str(), self.image);
+        let signals: Vec<PageSignals> = self.tokens.iter().map(read).collect();
+        let follow = signals.iter().all(|signals| signals.follow);
+        let said = |signals: &PageSignals| -> Vec<Statement> {
+            signals.statements.iter().chain(signals.expired(now)).cloned().collect()
+        };
+        let preferences = self.before.preferences.clone().with(signals.iter().flat_map(said));
+        let answered = Answered { preferences, stage, more };
+        let (keep, decision) = match self.gate.judge_content(&self.before, answered, self.url.origin()) {
+            Content::Keep(permit, decision) => (Keep::Keep(permit), decision),
+            Content::Withhold(decision) => (Keep::Refuse, decision),
+        };
+        self.ruling = Some(Ruling { decision, follow });
+        keep
+    }
+}

@@ -1,0 +1,160 @@
+//! Signals: decided before the fetch, and again by what the answer says. Of what is withheld no byte stays anywhere.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use comity::policy::Reason;
+use comity::{CrawlerBuilder, Summary};
+use comity_archive::Record;
+use comity_testweb::{Answer, Coding, MemoryNet, Site};
+
+use crate::support::{asked, assert_clean, crawler, run, web};
+
+/// A text that stands in every body that must not be kept.
+const SECRET: &str = "the words of the page";
+
+fn html(head: &str) -> Answer {
+    Answer::status(200).content("text/html", format!("<head>{head}</head><body>{SECRET} <a href=/linked>x</a>"))
+}
+
+fn crawl(net: &MemoryNet, dir: &Path, purposes: &[&str]) -> CrawlerBuilder {
+    let purposes = purposes.iter().map(|purpose| (*purpose).to_owned()).collect();
+    crawler(net, &["http://a.test/"]).dir(dir).configure(|file| {
+        file.agent.purposes = Some(purposes);
+        // Of the queue on disk nothing would be found but empty room.
+        file.frontier.store = Some("memory".to_owned());
+    })
+}
+
+fn records(dir: &Path) -> Vec<Record> {
+    let lines = comity_archive::read_records(dir).unwrap();
+    lines.map(|line| line.unwrap().record().unwrap().unwrap()).collect()
+}
+
+fn record(dir: &Path, url: &str) -> Record {
+    records(dir).into_iter().rfind(|record| record.url == url).unwrap()
+}
+
+/// Whether a text stands anywhere in what the crawl left, compressed or not.
+fn holds(dir: &Path, text: &str) -> bool {
+    let mut all: Vec<u8> = records(dir).iter().flat_map(|record| format!("{record:?}").into_bytes()).collect();
+    unpack(dir, &mut all);
+    all.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+fn unpack(folder: &Path, all: &mut Vec<u8>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            unpack(&path, all);
+        } else if let Ok(raw) = std::fs::read(&path) {
+            if path.extension().is_some_and(|end| end == "gz") {
+                flate2::read::MultiGzDecoder::new(&raw[..]).read_to_end(all).unwrap();
+            }
+            all.extend(raw);
+        }
+    }
+}
+
+/// What became of a page: its outcome, and whether its link was followed and its words are kept.
+struct Row<'a> {
+    name: &'a str,
+    page: Answer,
+    purposes: &'a [&'a str],
+    /// The reason it is withheld for; `None` where it is kept.
+    withheld: Option<Reason>,
+    followed: bool,
+}
+
+const fn row<'a>(
+    name: &'a str,
+    page: Answer,
+    purposes: &'a [&'a str],
+    withheld: Option<Reason>,
+    followed: bool,
+) -> Row<'a> {
+    Row { name, page, purposes, withheld, followed }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_answer_says_decides_before_a_byte_is_kept() {
+    let (train, search): (&[&str], &[&str]) = (&["ai_train"], &["search"]);
+    let both: &[&str] = &["ai_train", "search"];
+    let no = Some(Reason::SignalAiTrain);
+    let usage = |value: &str| html("").field("Content-Usage", value);
+    let robots = |value: &str| html("").field("X-Robots-Tag", value);
+    let meta = |value: &str| html(&format!("<meta name=robots content='{value}'>"));
+    let late = |value: &str| {
+        let filler = "<script>x</script>".repeat(20_000);
+        html(&format!("{filler}<meta name=robots content='{value}'>"))
+    };
+    let body_meta = Answer::status(200)
+        .content("text/html", format!("<body>{SECRET}<a href=/linked>x</a><meta name=robots content=noai>"));
+    let rows = [
+        row("silence", html(""), train, None, true),
+        row("field", usage("train-ai=n"), train, no, false),
+        row("field, other purpose", usage("train-ai=n"), search, None, true),
+        row("field, one of two", usage("train-ai=n"), both, None, true),
+        row("field, both", usage("train-ai=n, search=n"), both, no, false),
+        row("field, broken", usage("train-ai=n,"), train, None, true),
+        row("signal", html("").field("Content-Signal", "ai-train=no"), train, no, false),
+        row("noai", robots("noai"), train, no, false),
+        row("noai for another", robots("otherbot: noai"), train, None, true),
+        row("meta", meta("noai"), train, no, false),
+        row("meta behind 360 KB of scripts", late("noai"), train, no, false),
+        row("meta in the body", body_meta, train, no, false),
+        row("gzip", meta("noai").coding(Coding::Gzip), train, no, false),
+        row("derived", meta("noarchive"), train, no, false),
+        row("noindex stays", meta("noindex"), search, None, true),
+        row("noindex and noai", meta("noindex, noai"), both, no, false),
+        row("noindex alone of two", meta("noindex"), both, None, true),
+        row("nofollow", meta("nofollow"), train, None, false),
+        row("text", Answer::text(SECRET).field("X-Robots-Tag", "noai"), train, no, false),
+        row("404", meta("noai").with_status(404), train, no, false),
+        row("404, field", robots("noai").with_status(404), train, no, false),
+        row("recorded purpose", meta("noai"), &["archive", "ai_train"], None, true),
+    ];
+    for Row { name, page, purposes, withheld, followed } in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let seen = told.clone();
+        let site = Site::new().name("a.test").page("/", page).page("/linked", Answer::text("linked"));
+        let (net, observer) = web([site]);
+        let handler = move |page: &comity::Page<'_>| seen.lock().unwrap().push(page.url().to_string());
+        let summary = run(crawl(&net, dir.path(), purposes).on_page(handler)).await;
+        let found = record(dir.path(), "http://a.test/");
+        let outcome = if withheld.is_some() { "withheld" } else { "fetched" };
+        assert_eq!(found.outcome, outcome, "{name}: {found:?}");
+        assert_eq!(asked(&observer, "http://a.test/linked"), usize::from(followed), "{name}");
+        assert_eq!(holds(dir.path(), SECRET), withheld.is_none(), "{name}: its words on disk");
+        assert_eq!(told.lock().unwrap().contains(&"http://a.test/".to_owned()), withheld.is_none(), "{name}: told");
+        assert_eq!(summary.withheld.values().sum::<u64>(), u64::from(withheld.is_some()), "{name}");
+        assert_eq!(summary.queued, total(&summary), "{name}");
+        if let Some(reason) = withheld {
+            assert_withheld(&found, reason, name);
+        }
+        assert_clean(&observer);
+        let verified = comity_archive::verify::verify(dir.path(), &Default::default()).unwrap();
+        assert!(verified.holds(), "{name}: {:?}", verified.faults);
+    }
+}
+
+fn total(summary: &Summary) -> u64 {
+    summary.pages() + summary.redirects + summary.refusals() + summary.failed.values().sum::<u64>() + summary.left
+}
+
+/// The record has head, statement and both decisions, and says that there is no body.
+fn assert_withheld(found: &Record, reason: Reason, name: &str) {
+    assert_eq!(found.reason, reason.code(), "{name}");
+    let response = found.response.as_ref().unwrap();
+    assert_eq!((response.body_length, response.truncated.as_deref()), (0, Some("unspecified")), "{name}");
+    assert!(!response.fields.is_empty(), "{name}");
+    let decision = found.decision.as_ref().unwrap();
+    let [first, second] = &decision.stages[..] else { panic!("{name}: {:?}", decision.stages) };
+    assert_eq!((&*first.after, first.deciding.len()), ("before_fetch", 0), "{name}");
+    assert!(first.reason.starts_with("ok") && second.reason == reason.code(), "{name}");
+    let deciding = &found.signals[usize::try_from(second.deciding[0]).unwrap()];
+    assert_eq!((&*deciding.verdict, &*deciding.purpose), ("denied", "ai_train"), "{name}");
+    assert!(found.warc.as_ref().unwrap().response.is_some(), "{name}: its head is archived");
+}
