@@ -78,20 +78,30 @@ def record_lines(folder):
 
 
 def check_chain(directory):
-    """The chain from its first line; gives links by number, and the bodies that are kept."""
-    links, bodies, prev = [], [], ZERO
+    """The chain from its first line; gives links by number, the bodies that are kept, and the commitments of those that are not.
+
+    What was erased is named by the record of an erasure. A record that named it stands amended in its tombstone."""
+    links, bodies, prev, erased, tombs, named = [], [], ZERO, set(), [], set()
     for text in record_lines(os.path.join(directory, "records")):
         line, counts["lines"] = json.loads(text), counts["lines"] + 1
         seq = len(links)
         if line["seq"] != seq or line["prev"] != prev:
             fault("chain", f"line {line['seq']} where {seq} is due, or it does not follow the line before")
             break
-        if "erased" not in line:
+        kept = line.get("erased", line)
+        if kept is not line:
+            tombs.append((kept["erasure"], seq, kept.get("commitment")))
+        if "body" in kept:
             # The body is committed to as it was written: the text, not what JSON makes of it.
-            body = text.partition(b',"body":')[2][:-1]
-            if sha256(bytes.fromhex(line["salt"]) + body) != line["commitment"]:
-                fault("chain", f"line {seq} ({line['body']['url']}): its content is not what was committed to")
-            bodies.append((seq, line["commitment"], line["body"]))
+            body = text.partition(b',"body":')[2][: -1 if kept is line else -2]
+            if sha256(bytes.fromhex(kept["salt"]) + body) != kept["commitment"]:
+                fault("chain", f"line {seq} ({kept['body']['url']}): its content is not what was committed to")
+            bodies.append((seq, line["commitment"], kept["body"]))
+            event = kept["body"].get("erasure", {"lines": [], "amended": []})
+            named.update((event["id"], n, None) for first, last in event["lines"] for n in range(first, last + 1))
+            named.update((event["id"], n, commitment) for n, commitment in event["amended"])
+        else:
+            erased.add(line["commitment"])
         link = seq.to_bytes(8, "big") + bytes.fromhex(prev) + bytes.fromhex(line["commitment"])
         if sha256(link) != line["link"]:
             fault("chain", f"line {seq}: its link does not cover it")
@@ -99,12 +109,14 @@ def check_chain(directory):
     head = json.loads(read(os.path.join(directory, "chain")))
     if head["seq"] >= len(links) or links[head["seq"]] != head["link"]:
         fault("head", f"D/chain names line {head['seq']}; {len(links)} lines are there, or it is another")
-    return links, bodies, head
+    for tomb in set(tombs) - named:
+        fault("erasure", f"line {tomb[1]} is a tombstone, and no erasure names it")
+    return links, bodies, head, erased
 
 
 def check_checkpoints(directory, links, head):
     path = os.path.join(directory, "checkpoints.jsonl")
-    prev, sums, seen = ZERO, {}, set()
+    prev, sums, seen, prefixes = ZERO, {}, set(), []
     index = read(os.path.join(directory, "evidence/index.jsonl"))
     for n, text in enumerate(read(path).splitlines() if os.path.exists(path) else []):
         line, counts["checkpoints"] = json.loads(text), counts["checkpoints"] + 1
@@ -113,10 +125,13 @@ def check_checkpoints(directory, links, head):
         lines = line["lines"]
         if lines > len(links) or (lines and links[lines - 1] != line["link"]):
             fault("cut", f"checkpoint {n} names line {lines - 1}, which is not there, or another")
-        if sha256(index[: line["evidence"]["bytes"]]) != line["evidence"]["sha256"]:
-            fault("evidence_index", f"it is not what it was at checkpoint {n}")
+        # An erasure makes it shorter: what was summed before does not stand then.
+        longer = [one for one in prefixes if one["bytes"] > line["evidence"]["bytes"]]
+        prefixes = [line["evidence"]] if longer else prefixes + [line["evidence"]]
         sums.update((file["path"], file) for file in line["files"])
         seen.add(prev := line["digest"])
+    if any(sha256(index[: one["bytes"]]) != one["sha256"] for one in prefixes):
+        fault("evidence_index", "it is not what it was at a checkpoint")
     if head.get("checkpoint") not in seen | {None}:
         fault("checkpoint", "the checkpoint that D/chain names is not there")
     for name, file in sums.items():
@@ -197,7 +212,7 @@ def check_warc(directory):
     return records
 
 
-def check_places(bodies, records):
+def check_places(bodies, records, erased):
     """Each line's records lie where it says, and are what it says; none is left that no line names."""
     named = set()
     for seq, commitment, body in bodies:
@@ -218,8 +233,10 @@ def check_places(bodies, records):
             elif head["warc-type"] == "response" and payload != body["response"]["body_digest"]:
                 fault("content", f"line {seq} ({body['url']}): another body than the one that it has the sum of")
     last = {file: offset for file, offset in sorted(named)}
-    for key, (head, _, _, _, is_open) in records.items():
-        if key not in named and head["warc-type"] != "warcinfo":
+    for key, (head, _, own, _, is_open) in records.items():
+        stands_for = dict(own).get("comity-record", "").removeprefix("sha256:")
+        is_tomb = "comity-erased" in dict(own) and stands_for in erased
+        if key not in named and head["warc-type"] != "warcinfo" and not is_tomb:
             tell = notes.append if is_open and key[1] > last.get(key[0], -1) else lambda text: fault("unnamed", text)
             tell(f"{key[0]}, byte {key[1]}: no line names it")
 
@@ -252,7 +269,7 @@ def check_gaps(directory, records, sightings, floor):
     for head, _, own, _, _ in records.values():
         if head["warc-type"] == "warcinfo":
             tokens = [value for name, value in own if name == "comity-agent-token"]
-        elif head["warc-type"] == "metadata":
+        elif head["warc-type"] == "metadata" and "comity-erased" not in dict(own):
             found = dict(own)
             after = int(found.get("comity-head-ms", found.get("fetchtimems", 0))) / 1000
             at = datetime.datetime.fromisoformat(head["warc-date"].replace("Z", "+00:00")).timestamp()
@@ -281,11 +298,11 @@ def main():
     parser.add_argument("--floor", type=float, default=0.0, help="delay to ask for on every origin, in seconds")
     given = parser.parse_args()
     try:
-        links, bodies, head = check_chain(given.directory)
+        links, bodies, head, erased = check_chain(given.directory)
         check_checkpoints(given.directory, links, head)
         sightings = check_evidence(given.directory)
         records = check_warc(given.directory)
-        check_places(bodies, records)
+        check_places(bodies, records, erased)
         check_gaps(given.directory, records, sightings, given.floor)
     except (KeyError, ValueError, OSError) as error:
         fault("unreadable", repr(error))

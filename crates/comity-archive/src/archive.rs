@@ -9,6 +9,8 @@ use crate::chain::{ChainFile, ChainHead, Line, SALT_BYTES};
 use crate::checkpoint::{CheckpointLog, Now};
 use crate::disk::{Disk, RealDisk, sync_folder};
 use crate::entropy::record_id;
+use crate::erase::journal::Journal;
+use crate::erase::{All, carry};
 use crate::names::{Names, RECORDS_END};
 use crate::prepare::{Prepared, Preparer};
 use crate::records::writer::RecordsWriter;
@@ -73,8 +75,8 @@ const CHECKPOINT_MILLIS: i64 = 60_000;
 impl Archive {
     /// Opens the storage of a crawl under `dir`, which is created when missing. A crawl that is there already goes on:
     /// its chain is continued in new files. Files that an earlier run left open are cut to their last whole event,
-    /// indexed, and given their final names, which reads them once; closed ones are never written to. One process at a
-    /// time.
+    /// indexed, and given their final names, which reads them once; closed ones are never written to, but by an erasure
+    /// ([`Archive::erase`]): one that was cut short is done to its end first. One process at a time.
     ///
     /// # Errors
     /// When a setting cannot be used, the directory cannot be written, less than `min_free` is left, or the records
@@ -109,6 +111,11 @@ impl Archive {
         // The folder above may be one that we may not read: then its owner answers for it.
         if let Some(above) = dir.parent() {
             drop(sync_folder(above));
+        }
+        let erasing = Journal::load(dir)?;
+        if let Some(journal) = &erasing {
+            tracing::info!(id = journal.id, "an erasure that was cut short goes on");
+            carry::files(dir, journal, &mut All)?;
         }
         recover(dir)?;
         let head = last_head(dir)?;
@@ -147,6 +154,9 @@ impl Archive {
             disk,
         };
         archive.check_free()?;
+        if let Some(journal) = &erasing {
+            archive.conclude(journal, &mut All)?;
+        }
         archive.checkpoint()?;
         archive.store_head()?;
         Ok(archive)
@@ -335,8 +345,25 @@ impl Archive {
         result
     }
 
+    /// Stores a record that is of no event.
+    pub(crate) fn append_record(&mut self, record: &Record) -> Result<(), ArchiveError> {
+        self.make_room()?;
+        let line = self.line(record)?;
+        let stored = self.stage_line(&line, None);
+        self.staged.push(stored);
+        self.flush_staged()?;
+        // Acknowledged to nobody else.
+        self.done.pop();
+        Ok(())
+    }
+
+    /// The next checkpoint sums these closed files anew: they were changed by right.
+    pub(crate) fn forget_sums(&mut self, names: &[String]) {
+        self.checkpoints.forget(names);
+    }
+
     /// Closes the open pair of files.
-    fn roll(&mut self) -> Result<(), ArchiveError> {
+    pub(crate) fn roll(&mut self) -> Result<(), ArchiveError> {
         self.check_safe()?;
         self.flush_staged()?;
         self.sync_evidence()?;

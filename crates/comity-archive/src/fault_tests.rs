@@ -1,7 +1,7 @@
 //! A disk that fills up after every number of bytes: what was acknowledged stays, what was not is gone.
 
 #[path = "../tests/common/mod.rs"]
-mod common;
+pub(crate) mod common;
 
 use std::borrow::Cow;
 use std::fs::File;

@@ -62,6 +62,7 @@
 //! | `record`, `records` | [`Record`]: what was known; its files; [`read_records`] |
 //! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
 //! | `checkpoint` | [`Checkpoint`]: sums of closed files and the chain's place, signed where a key is given |
+//! | `erase` | [`Erasure`]: takes content out, and leaves the chain whole |
 //! | [`verify`] | does a crawl directory still hold what was written? |
 //! | `evidence`, `unsynced` | [`EvidenceStore`]: robots.txt copies, dated, once per digest; what of it a power cut may take |
 
@@ -78,6 +79,7 @@ mod digests;
 mod disk;
 mod dossier;
 mod entropy;
+mod erase;
 mod error;
 mod event;
 mod evidence;
@@ -107,11 +109,12 @@ pub use config::{ArchiveConfig, ConfigFacts, CrawlFacts, WarcFormat};
 pub use disk::{Backing, Disk, RealDisk};
 pub use dossier::{DOSSIER_SCHEMA, DossierCopy, DossierFacts, DossierPages, DossierSettings, write_dossier};
 pub use entropy::{Entropy, OsEntropy};
+pub use erase::{Depth, Erasure, ErasureReport, Listed, Named, Told, files_that_name};
 pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
-    AgentRecord, DecisionRecord, Discovery, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText, Record,
+    AgentRecord, DecisionRecord, Discovery, ErasureRecord, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText, Record,
     RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, StageRecord, TimeRecord,
     TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
 };

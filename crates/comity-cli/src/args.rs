@@ -1,5 +1,6 @@
 mod content;
 mod dossier;
+mod erase;
 mod frontier;
 mod identity;
 mod optout;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use content::*;
 pub(crate) use dossier::*;
+pub(crate) use erase::*;
 pub(crate) use frontier::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
@@ -46,6 +48,10 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Everything that a crawl holds about one origin, in one file that proves itself.
     Dossier(DossierArgs),
+    /// Take what was named out of a crawl, and leave the chain of its records whole.
+    Erase(Box<EraseArgs>),
+    /// Erase what is older than `[archive] keep_payload` and `keep_records` say.
+    Prune(PruneArgs),
     /// Why a URL was or was not fetched, from the records of a crawl.
     Explain(ExplainArgs),
     /// What a crawl has queued, and what it is to do with it; while it runs, or stopped.

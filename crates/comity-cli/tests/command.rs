@@ -7,6 +7,8 @@ mod audit;
 mod control;
 #[path = "command/dossier.rs"]
 mod dossier;
+#[path = "command/erase.rs"]
+mod erase;
 #[path = "command/explain.rs"]
 mod explain;
 #[path = "command/resume.rs"]
@@ -176,6 +178,8 @@ fn the_demo_ends_without_a_violation_and_its_refusal_can_be_explained() {
     let text = String::from_utf8_lossy(&explained.stdout).into_owned();
     let line = refused["body"]["rule"]["line"].to_string();
     assert!(text.contains("robots.disallow") && text.contains(&format!("line {line}")), "{text}");
+
+    erase::one_origin(home.path(), &dir);
 
     let warc = fs::read_dir(dir.join("warc")).unwrap().next().unwrap().unwrap().path();
     let mut bytes = fs::read(&warc).unwrap();

@@ -90,7 +90,7 @@ mod totals;
 
 pub use class::{Class, Classes};
 pub use config::SchedulerConfig;
-pub use disk::{DiskSettings, DiskStore};
+pub use disk::{DiskSettings, DiskStore, Forget};
 pub use frontier::{BoxFuture, Frontier, FrontierError};
 pub use lease::{Lease, LeaseId, Leased, RefusedLease, Renewal, Renewed};
 pub use listing::{OriginFilter, OriginStanding, Page, QueuePlace, QueuedAt};

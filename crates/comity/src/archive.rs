@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Error;
 use crate::config::CrawlConfig;
+use crate::erasing::prune;
 use crate::keep::Store;
 use crate::open::Work;
 
@@ -26,12 +27,30 @@ pub(crate) fn open(
     (disk, work): (Arc<dyn Disk>, Work),
 ) -> Result<Store, Error> {
     let text = resolved_text(config)?;
+    let settings = settings(dir, config, &**clock, digest(&text));
+    let mut archive = Archive::create_on(disk, dir, settings, clock.clone(), Box::new(OsEntropy))?;
+    // Before anything else is written: what is too old is not gone on with.
+    prune(&mut archive, &config.archive, &**clock, false)?;
+    let evidence = EvidenceStore::open(dir)?;
+    let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
+    archive.rest_on(evidence.unsynced());
+    let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
+    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), whole)))
+}
+
+/// The settings of the archive in `dir`; `config_digest` is of the text in `crawl.toml`.
+pub(crate) fn settings(
+    dir: &Path,
+    config: &CrawlConfig,
+    clock: &dyn Clock,
+    config_digest: Digest,
+) -> comity_archive::ArchiveConfig {
     let facts = CrawlFacts {
         robots: robots_policy(config),
         overrides: config.overrides.clone(),
         from: config.identity.from().map(ToOwned::to_owned),
-        config_digest: Some(digest(&text)),
-        ..CrawlFacts::new(crawl_id(dir, &**clock), config.identity.clone())
+        config_digest: Some(config_digest),
+        ..CrawlFacts::new(crawl_id(dir, clock), config.identity.clone())
     };
     let mut settings = comity_archive::ArchiveConfig::new(facts);
     settings.min_free = config.archive.min_free;
@@ -42,12 +61,7 @@ pub(crate) fn open(
         (settings.format, settings.level, settings.dedup) = (warc.format, warc.level, warc.dedup);
         settings.rollover = warc.rollover;
     }
-    let mut archive = Archive::create_on(disk, dir, settings, clock.clone(), Box::new(OsEntropy))?;
-    let evidence = EvidenceStore::open(dir)?;
-    let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
-    archive.rest_on(evidence.unsynced());
-    let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
-    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), whole)))
+    settings
 }
 
 /// Signs checkpoints with a key of the fetcher's kind.

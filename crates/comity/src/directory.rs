@@ -141,6 +141,23 @@ impl ScopeSeeds {
         Ok(lines.filter_map(|line| CrawlUrl::parse(std::str::from_utf8(line).ok()?).ok()).collect())
     }
 
+    /// Takes URLs off the list of the crawl in `dir`; gives how many. It is replaced as a whole.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub(crate) fn forget(dir: &Path, goes: &dyn Fn(&CrawlUrl) -> bool) -> Result<u64, Error> {
+        let seeds = Self::read(dir)?;
+        let kept: Vec<&CrawlUrl> = seeds.iter().filter(|seed| !goes(seed)).collect();
+        if kept.len() == seeds.len() {
+            return Ok(0);
+        }
+        let path = dir.join("state").join("scope-seeds");
+        let text: String = kept.iter().map(|seed| format!("{seed}\n")).collect();
+        put(&path.with_extension("new"), &path, &text)
+            .map_err(|e| Error::directory(format!("{} cannot be written: {e}", path.display())))?;
+        Ok((seeds.len() - kept.len()) as u64)
+    }
+
     /// Adds some.
     ///
     /// # Errors

@@ -22,7 +22,7 @@
 //! |---|---|
 //! | [`control`] | what looks at a crawl and steers it, running or stopped |
 //! | [`config`] | the configuration file, its flags' types, and what they resolve to |
-//! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Change`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`] |
+//! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Change`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`]; [`StoppedCrawl`]: erasure |
 
 mod archive;
 pub mod config;
@@ -30,6 +30,7 @@ pub mod control;
 mod crawler;
 mod directory;
 mod engine;
+mod erasing;
 mod error;
 mod keep;
 mod open;
@@ -48,6 +49,7 @@ pub use comity_policy as policy;
 pub use comity_url as url;
 pub use crawler::{Crawler, CrawlerBuilder};
 pub(crate) use engine::Tally;
+pub use erasing::{Erased, StoppedCrawl};
 pub use error::Error;
 pub use outcome::{UrlEnding, UrlOutcome};
 pub use page::{Change, Page};

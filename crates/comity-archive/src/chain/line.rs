@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{ChainHead, GENESIS, SALT_BYTES, commitment, link};
 use crate::Record;
+use crate::erase::note::Note;
 
 /// One line of a records file: a record, or the tombstone of an erased one, in its place of the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,16 +125,20 @@ impl Line {
         }
     }
 
-    /// The record; `None` when it was erased.
+    /// The record; `None` when it was erased. Of one that was amended by an erasure, what stands in its tombstone.
     ///
     /// # Errors
     /// When the body is of another schema than this version reads.
     pub fn record(&self) -> Result<Option<Record>, LineError> {
+        let read = |body: &str| {
+            serde_json::from_str(body).map(Some).map_err(|e| LineError(format!("record {}: {e}", self.seq)))
+        };
         match &self.content {
-            Content::Kept { body, .. } => {
-                serde_json::from_str(body).map(Some).map_err(|e| LineError(format!("record {}: {e}", self.seq)))
-            }
-            Content::Erased(_) => Ok(None),
+            Content::Kept { body, .. } => read(body),
+            Content::Erased(note) => match Note::parse(note).and_then(|note| note.amended()) {
+                Ok(Some((body, _))) => read(body),
+                _ => Ok(None),
+            },
         }
     }
 

@@ -126,6 +126,14 @@ impl CheckpointLog {
         }
     }
 
+    /// The next one sums these files anew, and the evidence's index from its begin.
+    pub(crate) fn forget(&mut self, names: &[String]) {
+        self.evidence = IndexSum::default();
+        for name in names {
+            self.summed.remove(name);
+        }
+    }
+
     fn next(&self) -> u64 {
         self.last.as_ref().map_or(0, |last| last.n + 1)
     }

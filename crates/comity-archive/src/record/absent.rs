@@ -49,6 +49,8 @@ pub(crate) enum Why {
     NoOptout,
     /// It holds its own content.
     NoRepeat,
+    /// It named what was erased.
+    Erased,
 }
 
 impl Why {
@@ -77,6 +79,7 @@ impl Why {
             Self::NoOverride => "no_override",
             Self::NoOptout => "no_optout",
             Self::NoRepeat => "no_repeat",
+            Self::Erased => "erased",
         }
     }
 }

@@ -7,7 +7,8 @@ use super::absent::{Absent, Why};
 use super::judged::{bounded, decision_record, robots, robots_itself, rule};
 use super::parts::{agent, cut, discovery, no_time, no_vantage, request, response, time, vantage};
 use super::{
-    OmittedRecord, RECORD_SCHEMA, Record, RequestRecord, ResponseRecord, TimeRecord, VantageRecord, WarcPlaces,
+    ErasureRecord, OmittedRecord, RECORD_SCHEMA, Record, RequestRecord, ResponseRecord, TimeRecord, VantageRecord,
+    WarcPlaces,
 };
 use crate::repeats::Repeat;
 use crate::warc::http_head::StoredHead;
@@ -104,6 +105,20 @@ pub(crate) fn not_fetched(event: &NotFetched, made: Made<'_>) -> Record {
     }
 }
 
+/// The record of an erasure: of no URL, and in no WARC.
+pub(crate) fn erasure(erasure: ErasureRecord, at: WallTime, made: Made<'_>) -> Record {
+    let absent = &mut Absent::default();
+    let ends = Ends { outcome: "erased", reason: Reason::Ok, detail: None, until: None, url: &erasure.id };
+    let parts = Parts {
+        time: no_time(at, absent),
+        request: absent.note("request", None, Why::NotSent),
+        response: absent.note("response", None, Why::NotSent),
+        vantage: no_vantage(absent),
+    };
+    let record = assemble_bare(ends, &Context::default(), parts, made, absent);
+    Record { errand: "erasure".to_owned(), erasure: Some(erasure), ..record }
+}
+
 /// How the outcome is called.
 struct Ends<'a> {
     outcome: &'static str,
@@ -178,6 +193,7 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
         decision: None,
         detail: absent.note("detail", ends.detail.map(cut), Why::NoFault),
         discovery: discovery(context, absent),
+        erasure: None,
         errand: "page".to_owned(),
         group: None,
         omitted: OmittedRecord::default(),

@@ -1,7 +1,8 @@
 //! The record of one URL outcome: what was known at collection time.
 
-mod absent;
+pub(crate) mod absent;
 pub(crate) mod build;
+pub(crate) mod erasure;
 mod judged;
 pub(crate) mod metadata;
 mod parts;
@@ -9,6 +10,8 @@ mod parts;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use erasure::ErasureRecord;
 
 /// The schema that [`Record`] is an instance of.
 pub const RECORD_SCHEMA: &str = "comity-record/1";
@@ -33,14 +36,17 @@ pub struct Record {
     pub detail: Option<String>,
     /// How the URL was found.
     pub discovery: Discovery,
-    /// `page` or `robots`.
+    /// What was erased; only in records of errand `erasure`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erasure: Option<ErasureRecord>,
+    /// `page`, `robots`, or `erasure` for a record that is of no URL.
     pub errand: String,
     /// Tokens of the robots group that applied, as written; `["*"]` for the global one. At most 64 of 256 bytes.
     pub group: Option<Vec<String>>,
     /// How much of `group` and `signals` was left out: a site cannot make records grow without end.
     pub omitted: OmittedRecord,
     /// `fetched`, `not_modified`, `withheld` (answered, and by what the answer says nothing of its body is kept), `failed`
-    /// (asked, no full answer) or `not_fetched`.
+    /// (asked, no full answer) or `not_fetched`; `erased` for an erasure.
     pub outcome: String,
     /// The code of the outcome, from the one vocabulary of reasons.
     pub reason: String,

@@ -2,6 +2,7 @@ use comity_policy::Digest;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
+use super::erasures::ErasureId;
 use crate::warc::stream::WarcHead;
 
 /// The longest HTTP head, or block of WARC fields, that is held to be compared.
@@ -89,6 +90,17 @@ impl Facts {
                 None => Some(format!("{name} is missing")),
             }
         })
+    }
+
+    /// `comity-erasure` of a metadata record: which erasure it stands for.
+    pub(super) fn erasure(&self) -> Option<ErasureId> {
+        let text = std::str::from_utf8(&self.text).ok()?;
+        text.lines().find_map(|line| ErasureId::parse(line.strip_prefix("comity-erasure: ")?))
+    }
+
+    /// Whether it holds nothing but that.
+    pub(super) fn is_bare(&self) -> bool {
+        std::str::from_utf8(&self.text).is_ok_and(|text| text.lines().any(|line| line.starts_with("comity-erased: ")))
     }
 
     /// `comity-record` of a metadata record: the commitment of its line.

@@ -12,10 +12,12 @@
 //! | `tree` | which files are there |
 //! | `seals` | checkpoints and head: what the rest is held against |
 //! | `pair`, `walk`, `exchange`, `block`, `seen` | one records file and the WARC beside it, in step |
+//! | `erasures` | every tombstone against the record that says why, and the other way round |
 //! | `evidence`, `configs` | the copies and their index; the configurations that records name |
 
 mod block;
 mod configs;
+mod erasures;
 mod evidence;
 mod exchange;
 mod pair;
@@ -72,6 +74,7 @@ pub fn verify(dir: &Path, options: &VerifyOptions) -> Result<Verification, Archi
     let mut ends = parallel(&pairs, threads, |pair| check.run(pair));
     ends.sort_by_key(|end| end.first.map_or(u64::MAX, |(seq, _)| seq));
     let chain = join(&ends, &seals, &mut faults);
+    let erased = erasures::check(dir, &ends, (seals.shrunk, options.key.as_deref()), &mut found.checked);
     found.head = ends.iter().rev().find_map(|end| end.last);
     let config = ends.iter().rev().find(|end| end.last.is_some()).and_then(|end| end.config);
     let mut named = BTreeMap::new();
@@ -83,6 +86,7 @@ pub fn verify(dir: &Path, options: &VerifyOptions) -> Result<Verification, Archi
         faults.merge(end.faults);
     }
     faults.merge(chain);
+    faults.merge(erased);
     configs::check(dir, [seals.config, config], (&named, &seals.configs), &mut faults).map_err(at)?;
     unsealed(&seals, &tree, found.head, &mut faults);
     found.sealed = faults.settle(options.key.is_some()) && seals.kept;

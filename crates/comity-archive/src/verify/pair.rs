@@ -4,12 +4,14 @@ use std::path::Path;
 
 use comity_policy::Digest;
 
+use super::erasures::{ErasureId, Event, Tomb, What};
 use super::report::{Checked, Fault, FaultKind, Faults};
 use super::seals::{Seals, check_sum};
 use super::seen::Seen;
 use super::summing::Summing;
 use super::tree::{Entry, Pair};
 use super::walk::Walk;
+use crate::erase::note::Note;
 use crate::records::reader::{Frame, Frames};
 use crate::{ChainHead, ChainVerifier, Content, Line};
 
@@ -34,6 +36,11 @@ pub(super) struct PairEnd {
     pub(super) config: Option<Digest>,
     /// Those that lines name, and whether they must be kept in `D/configs`.
     pub(super) configs: BTreeMap<Digest, bool>,
+    /// What stands for the erased, and what says why.
+    pub(super) tombs: Vec<Tomb>,
+    pub(super) erasures: Vec<Event>,
+    /// Copies that lines rest on and that are not there: the first line of each, and how many.
+    pub(super) lost_copies: BTreeMap<Digest, (Fault, u64)>,
     /// False when the lines could not be read or followed to the end.
     pub(super) whole: bool,
     pub(super) checked: Checked,
@@ -68,6 +75,7 @@ impl PairCheck<'_> {
             if end.whole && !walk.is_broken() {
                 walk.rest(warc.open, &mut end.checked, &mut end.faults);
             }
+            end.tombs.append(&mut walk.tombs);
             let (bytes, sum) = Summing::finish(walk.into_inner())?;
             end.checked.warc_bytes += bytes;
             self.sum(warc, bytes, sum, &mut end.faults);
@@ -133,10 +141,13 @@ impl PairCheck<'_> {
             let before = line.seq.checked_sub(1).map(|seq| ChainHead { seq, link: line.prev });
             ChainVerifier::after(before)
         });
-        let seen: Option<Result<Seen<'_>, _>> = match &line.content {
-            Content::Kept { body, .. } => Some(serde_json::from_str(body)),
-            Content::Erased(_) => None,
-        };
+        let Standing { body, tomb, problem } = Standing::of(line);
+        if let Some(problem) = problem {
+            end.faults.add(fault(FaultKind::Erasure, None, problem));
+        }
+        let by = tomb.as_ref().and_then(|tomb| tomb.by);
+        end.tombs.extend(tomb);
+        let seen: Option<Result<Seen<'_>, _>> = body.map(serde_json::from_str);
         let url = seen.as_ref().and_then(|seen| seen.as_ref().ok()).map(|seen| seen.url.clone().into_owned());
         if let Err(broken) = chain.step(line) {
             end.faults.add(fault(FaultKind::Chain, url, broken.problem));
@@ -145,18 +156,21 @@ impl PairCheck<'_> {
         end.last = Some(line.head());
         end.checked.lines += 1;
         self.places(line, url.as_deref(), end);
-        match (seen, &line.content) {
-            (Some(Ok(seen)), Content::Kept { body, .. }) => {
+        end.checked.erased += u64::from(matches!(line.content, Content::Erased(_)));
+        match (seen, body) {
+            (Some(Ok(mut seen)), Some(body)) => {
                 end.checked.line_bytes += body.len() as u64;
+                if let (Some(erasure), Content::Kept { .. }) = (seen.erasure.take(), &line.content) {
+                    end.erasures.push(Event { seq: line.seq, erasure });
+                }
                 self.body(line, &seen, walk, end, &fault);
             }
             (Some(Err(error)), _) => {
                 end.faults.add(fault(FaultKind::Content, None, format!("its body is no record: {error}")));
             }
             _ => {
-                end.checked.erased += 1;
                 if let Some(walk) = walk {
-                    walk.erased(line.commitment);
+                    walk.erased(line.commitment, by);
                 }
             }
         }
@@ -177,9 +191,16 @@ impl PairCheck<'_> {
             *end.configs.entry(config).or_insert(false) |= self.since.is_some_and(|since| line.seq >= since);
         }
         let digest = seen.robots.as_ref().and_then(|robots| robots.digest.as_deref());
-        if let Some(digest) = digest.filter(|hex| hex.parse().map_or(true, |digest| !self.copies.contains(&digest))) {
-            let problem = format!("the robots.txt that decided, {digest}, is not in the evidence");
-            end.faults.add(fault(FaultKind::Evidence, url(), problem));
+        let lost = |hex: &str| format!("the robots.txt that decided, {hex}, is not in the evidence");
+        match digest.map(|hex| (hex, hex.parse::<Digest>())) {
+            Some((_, Ok(digest))) if self.copies.contains(&digest) => {}
+            // It may have been erased by name: that is known when every line is read.
+            Some((hex, Ok(digest))) => {
+                let first = || (fault(FaultKind::Evidence, url(), lost(hex)), 0);
+                end.lost_copies.entry(digest).or_insert_with(first).1 += 1;
+            }
+            Some((hex, Err(_))) => end.faults.add(fault(FaultKind::Evidence, url(), lost(hex))),
+            None => {}
         }
         match (walk, &seen.warc) {
             (Some(walk), _) => walk.meet(line, seen, &mut end.checked, &mut end.faults),
@@ -206,6 +227,32 @@ impl PairCheck<'_> {
                     problem: format!("{} names another line in its place", place.by),
                 });
             }
+        }
+    }
+}
+
+/// What stands in a line.
+struct Standing<'a> {
+    /// The record, or the one that stands in its tombstone.
+    body: Option<&'a str>,
+    tomb: Option<Tomb>,
+    /// What is wrong with its note.
+    problem: Option<String>,
+}
+
+impl<'a> Standing<'a> {
+    fn of(line: &'a Line) -> Self {
+        let note = match &line.content {
+            Content::Kept { body, .. } => return Self { body: Some(body), tomb: None, problem: None },
+            Content::Erased(note) => note,
+        };
+        match Note::parse(note).and_then(|note| Ok((ErasureId::parse(note.erasure), note.amended()?))) {
+            Ok((by, amended)) => {
+                let what = amended.map_or(What::Line, |(_, commitment)| What::Amended(commitment));
+                let body = amended.map(|(body, _)| body);
+                Self { body, tomb: Some(Tomb { seq: line.seq, by, what }), problem: None }
+            }
+            Err(problem) => Self { body: None, tomb: None, problem: Some(problem) },
         }
     }
 }

@@ -44,6 +44,8 @@ pub enum FaultKind {
     EvidenceIndex,
     /// `D/crawl.toml` is not the configuration that the crawl ran under.
     Config,
+    /// A tombstone that no erasure names, an erasure that was not done, or not to its end.
+    Erasure,
     /// No checkpoint covers it, where a key was asked for: whoever could write there may have put it there.
     Unsealed,
 }
@@ -70,6 +72,7 @@ impl FaultKind {
             Self::Evidence => "evidence",
             Self::EvidenceIndex => "evidence_index",
             Self::Config => "config",
+            Self::Erasure => "erasure",
             Self::Unsealed => "unsealed",
         }
     }
@@ -115,6 +118,12 @@ pub struct Checked {
     pub lines: u64,
     /// Of these, tombstones of erased records.
     pub erased: u64,
+    /// Of these, ones in which the record stands without the page that led to it.
+    pub amended: u64,
+    /// WARC records whose payload was erased, of lines that stay.
+    pub payloads_erased: u64,
+    /// Records of erasures.
+    pub erasures: u64,
     /// Their bytes, inflated.
     pub line_bytes: u64,
     /// Records files, and their bytes on disk.
@@ -147,6 +156,9 @@ impl Checked {
     pub(super) fn add(&mut self, other: &Self) {
         self.lines += other.lines;
         self.erased += other.erased;
+        self.amended += other.amended;
+        self.payloads_erased += other.payloads_erased;
+        self.erasures += other.erasures;
         self.line_bytes += other.line_bytes;
         self.records_files += other.records_files;
         self.records_bytes += other.records_bytes;

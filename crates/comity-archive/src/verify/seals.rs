@@ -22,6 +22,8 @@ pub(super) struct Seals {
     pub(super) sums: BTreeMap<String, FileSum>,
     /// Lengths and sums of the evidence's index, growing.
     pub(super) prefixes: Vec<Prefix>,
+    /// Whether the index became shorter: only an erasure makes it so. What was summed before does not stand then.
+    pub(super) shrunk: bool,
     /// The configuration of the last checkpoint.
     pub(super) config: Option<Digest>,
     /// Those of all of them.
@@ -73,6 +75,10 @@ impl Seals {
         }
         let by = format!("checkpoint {n}");
         self.places.push(ChainPlace { lines: checkpoint.lines, link: checkpoint.link, by });
+        if self.prefixes.last().is_some_and(|last| checkpoint.evidence.bytes < last.bytes) {
+            self.prefixes.clear();
+            self.shrunk = true;
+        }
         if self.prefixes.last() != Some(&checkpoint.evidence) {
             self.prefixes.push(checkpoint.evidence);
         }

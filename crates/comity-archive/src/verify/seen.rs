@@ -2,13 +2,15 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::record::{RawText, RepeatsRecord, WarcPlaces};
+use crate::record::{ErasureRecord, RawText, RepeatsRecord, WarcPlaces};
 
 /// What verification needs of a record's body. Members that are not known are passed over: later versions have more.
 #[derive(Debug, Deserialize)]
 pub(super) struct Seen<'a> {
     #[serde(borrow)]
     pub(super) agent: SeenAgent<'a>,
+    #[serde(default)]
+    pub(super) erasure: Option<ErasureRecord>,
     #[serde(borrow)]
     pub(super) record_id: Cow<'a, str>,
     pub(super) request: Option<SeenRequest>,

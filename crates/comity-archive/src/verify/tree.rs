@@ -55,8 +55,8 @@ pub(super) struct Entry {
 }
 
 /// What comity writes into a crawl directory, beside `records`, `warc` and `evidence`.
-const KNOWN: [&str; 8] =
-    ["crawl.toml", "configs", "chain", "checkpoints.jsonl", "records", "warc", "evidence", "state"];
+const KNOWN: [&str; 9] =
+    ["crawl.toml", "configs", "chain", "checkpoints.jsonl", "erasing.json", "records", "warc", "evidence", "state"];
 
 impl Tree {
     pub(super) fn read(dir: &Path) -> io::Result<Self> {
@@ -87,7 +87,7 @@ impl Tree {
             return false;
         };
         let name = name.strip_suffix(OPEN_SUFFIX).unwrap_or(name);
-        let ends: &[&str] = if folder == "records" { &[RECORDS_END] } else { &[INDEX_END] };
+        let ends: &[&str] = if folder == "records" { &[RECORDS_END] } else { &[INDEX_END, WARC_ENDS[0], WARC_ENDS[1]] };
         ends.iter().any(|end| name.strip_suffix(end).is_some_and(|base| self.pairs.contains_key(base)))
     }
 

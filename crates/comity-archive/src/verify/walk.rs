@@ -1,9 +1,10 @@
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::BufReader;
 
 use comity_policy::Digest;
 
 use super::block::{Block, Facts};
+use super::erasures::{ErasureId, Tomb, What};
 use super::report::{Checked, Fault, FaultKind, Faults};
 use super::seen::Seen;
 use super::summing::Summing;
@@ -22,10 +23,10 @@ pub(super) struct Walk<'a> {
     stream: WarcStream<BufReader<Summing>>,
     /// A record that was read ahead of the line that names it.
     ahead: Option<(WarcHead, Facts)>,
-    /// Commitments of erased lines whose records may still lie here.
-    erased: HashSet<Digest>,
-    /// Records that no line names, since the last that one names: they may be an erased line's.
-    unnamed: Option<u64>,
+    /// Commitments of erased lines whose tombstone may still come, with their erasure.
+    erased: HashMap<Digest, Option<ErasureId>>,
+    /// Records that stand for what was erased of lines that stay.
+    pub(super) tombs: Vec<Tomb>,
     broken: bool,
 }
 
@@ -40,7 +41,7 @@ struct Wanted<'s> {
 impl<'a> Walk<'a> {
     pub(super) fn new(name: &'a str, summed: bool, reader: BufReader<Summing>) -> Self {
         let stream = WarcStream::new(reader, 0);
-        Self { name, summed, stream, ahead: None, erased: HashSet::new(), unnamed: None, broken: false }
+        Self { name, summed, stream, ahead: None, erased: HashMap::new(), tombs: Vec::new(), broken: false }
     }
 
     /// The reader, for the sum of the whole file.
@@ -53,9 +54,9 @@ impl<'a> Walk<'a> {
         self.broken
     }
 
-    /// An erased line says no longer where its records were.
-    pub(super) fn erased(&mut self, commitment: Digest) {
-        self.erased.insert(commitment);
+    /// An erased line says no longer where its records were: one tombstone stands for them.
+    pub(super) fn erased(&mut self, commitment: Digest, by: Option<ErasureId>) {
+        self.erased.insert(commitment, by);
     }
 
     /// Meets the records that the line names.
@@ -63,7 +64,7 @@ impl<'a> Walk<'a> {
         let Some(places) = &seen.warc else { return };
         if places.file != self.name.rsplit('/').next().unwrap_or_default() {
             let problem = format!("its WARC records are said to lie in {}", places.file);
-            return faults.add(self.at(FaultKind::Place, places.metadata_offset, line, seen, problem));
+            return faults.add(at(self.name, FaultKind::Place, places.metadata_offset, line, seen, problem));
         }
         let exchange = [("response", &places.response), ("request", &places.request)];
         let exchange = exchange.into_iter().filter_map(|(part, place)| {
@@ -80,7 +81,7 @@ impl<'a> Walk<'a> {
                 None if self.broken => {}
                 None => {
                     let problem = format!("no record begins there, its {} should", wanted.part);
-                    faults.add(self.at(FaultKind::Place, wanted.offset, line, seen, problem));
+                    faults.add(at(self.name, FaultKind::Place, wanted.offset, line, seen, problem));
                 }
             }
         }
@@ -96,7 +97,6 @@ impl<'a> Walk<'a> {
                 self.stray(&head, &facts, faults);
             }
         }
-        self.named(faults);
         if left > 0 {
             faults.note(format!("{}: its last {left} records are of no acknowledged line, as after a kill", self.name));
         }
@@ -107,7 +107,6 @@ impl<'a> Walk<'a> {
         loop {
             let (head, facts) = self.next(false, checked, faults)?;
             if head.offset == wanted.offset {
-                self.named(faults);
                 return Some((head, facts));
             }
             if head.offset > wanted.offset {
@@ -118,30 +117,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A record that no line names. The warcinfo at the begin has none; those of an erased line end in its metadata.
+    /// A record that no line names. The warcinfo at the begin has none; of an erased line there is one tombstone.
     fn stray(&mut self, head: &WarcHead, facts: &Facts, faults: &mut Faults) {
         if head.offset == 0 && head.kind() == "warcinfo" {
             return;
         }
-        if head.kind() == "metadata" && facts.commitment().is_some_and(|digest| self.erased.remove(&digest)) {
-            self.unnamed = None;
-            return;
-        }
-        if self.unnamed.is_none() {
-            self.unnamed = Some(head.offset);
-        }
-        if self.erased.is_empty() {
-            self.named(faults);
-        }
-    }
-
-    /// What was left over before this place is nobody's.
-    fn named(&mut self, faults: &mut Faults) {
-        if let Some(offset) = self.unnamed.take() {
-            let (kind, file) = (FaultKind::Unnamed, self.name.to_owned());
-            let problem = "no line names the record that begins there".to_owned();
-            faults.add(Fault { kind, file, offset: Some(offset), seq: None, url: None, problem });
-        }
+        let erased = facts.commitment().filter(|_| head.kind() == "metadata");
+        let (kind, problem) = match erased.and_then(|digest| self.erased.remove(&digest)) {
+            Some(by) if facts.is_bare() && by.is_some() && facts.erasure() == by => return,
+            Some(_) if facts.is_bare() => (FaultKind::Erasure, "its tombstone and its line name different erasures"),
+            Some(_) => (FaultKind::Erasure, "its line was erased, and the records were not"),
+            None => (FaultKind::Unnamed, "no line names the record that begins there"),
+        };
+        let (file, problem) = (self.name.to_owned(), problem.to_owned());
+        faults.add(Fault { kind, file, offset: Some(head.offset), seq: None, url: None, problem });
     }
 
     fn next(&mut self, open: bool, checked: &mut Checked, faults: &mut Faults) -> Option<(WarcHead, Facts)> {
@@ -176,7 +165,7 @@ impl<'a> Walk<'a> {
 
     /// Holds a record against the line that names it.
     fn compare(
-        &self,
+        &mut self,
         wanted: &Wanted<'_>,
         (head, facts): (&WarcHead, &Facts),
         line: &Line,
@@ -184,9 +173,17 @@ impl<'a> Walk<'a> {
         faults: &mut Faults,
     ) {
         let Wanted { part, id, offset, length } = *wanted;
-        let mut say = |kind: FaultKind, problem: String| faults.add(self.at(kind, offset, line, seen, problem));
+        let (name, summed) = (self.name, self.summed);
+        let mut say = |kind: FaultKind, problem: String| faults.add(at(name, kind, offset, line, seen, problem));
         if head.id() != id || length.is_some_and(|length| length != head.length) {
             return say(FaultKind::Place, format!("the record there is not its {part}: id {}", head.id()));
+        }
+        if let Some(by) = facts.erasure().filter(|_| head.kind() == "metadata" && part != "request") {
+            let what = if part == "metadata" { What::Metadata } else { What::Payload };
+            self.tombs.push(Tomb { seq: line.seq, by: Some(by), what });
+            if part == "response" || (facts.is_bare() && facts.commitment() == Some(line.commitment)) {
+                return;
+            }
         }
         let kind_fits = head.kind() == part || (part == "response" && head.kind() == "revisit");
         if !kind_fits {
@@ -200,7 +197,7 @@ impl<'a> Walk<'a> {
         if head.field("WARC-Date") != Some(&seen.time.started) {
             say(FaultKind::Content, format!("its {part} has another WARC-Date than {}", seen.time.started));
         }
-        if !self.summed
+        if !summed
             && part != "metadata"
             && let Some(problem) = super::exchange::differs(head, facts, seen)
         {
@@ -229,11 +226,11 @@ impl<'a> Walk<'a> {
             _ => {}
         }
     }
+}
 
-    fn at(&self, kind: FaultKind, offset: u64, line: &Line, seen: &Seen<'_>, problem: String) -> Fault {
-        let (file, url) = (self.name.to_owned(), Some(seen.url.clone().into_owned()));
-        Fault { kind, file, offset: Some(offset), seq: Some(line.seq), url, problem }
-    }
+fn at(name: &str, kind: FaultKind, offset: u64, line: &Line, seen: &Seen<'_>, problem: String) -> Fault {
+    let (file, url) = (name.to_owned(), Some(seen.url.clone().into_owned()));
+    Fault { kind, file, offset: Some(offset), seq: Some(line.seq), url, problem }
 }
 
 /// The bytes that a text from outside stands for; a broken base64 stands for none.

@@ -7,6 +7,7 @@ pub(crate) mod http_head;
 pub(crate) mod info;
 pub(crate) mod member;
 pub(crate) mod open_member;
+pub(crate) mod padded;
 pub(crate) mod reader;
 pub(crate) mod record;
 pub(crate) mod scan;

@@ -4,6 +4,7 @@ mod audit;
 mod crawl;
 mod demo;
 mod dossier;
+mod erase;
 mod explain;
 mod extract;
 mod frontier;
@@ -38,6 +39,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Wacz(args) => wacz::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Dossier(args) => dossier::run(&args),
+        Command::Erase(args) => erase::run(&args),
+        Command::Prune(args) => erase::prune(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Frontier(command) => frontier::run(&command),
         Command::Reload(args) => reload::run(&args),

@@ -1,6 +1,7 @@
 //! A store on disk, over the embedded key-value engine fjall.
 
 mod fault;
+mod forget;
 mod log;
 mod marker;
 
@@ -13,6 +14,7 @@ use fjall::config::{BlockSizePolicy, FilterPolicy};
 use fjall::{AbstractTree as _, Database, KeyspaceCreateOptions, PersistMode};
 
 use self::fault::{behind, explain, is_low, of_io};
+pub use self::forget::Forget;
 use self::log::{Log, Saved};
 use self::marker::Marker;
 use crate::{Keyspace, Row, Store, StoreError, WriteBatch};
@@ -111,8 +113,10 @@ impl DiskStore {
     pub fn open(path: &Path, settings: DiskSettings) -> Result<Self, StoreError> {
         let wrap = |error| explain(path, error);
         let of_file = |error| of_io(path, error);
+        forget::finish_swap(path).map_err(of_file)?;
         std::fs::create_dir_all(path).map_err(of_file)?;
         let lock = hold(path)?;
+        forget::clear_swap(path).map_err(of_file)?;
         let marker = marker::read(path).map_err(of_file)?;
         let log = log::walk(path, marker.accepted).map_err(of_file)?;
         let mut loss = loss_in_log(&log, marker.commit);

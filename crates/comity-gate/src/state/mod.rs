@@ -1,6 +1,7 @@
 //! What outlives the process: robots lives with their bytes, back-offs and parks (`[state] dir`).
 
 mod error;
+mod forget;
 mod format;
 
 use std::collections::HashSet;
@@ -77,8 +78,10 @@ impl StateDir {
     /// When another process holds it, or it cannot be read or written.
     pub fn open(path: &Path, now: WallTime) -> Result<Self, StateError> {
         let wrap = |error| StateError::new(path, error);
+        forget::finish_swap(path).map_err(|error| wrap(error.into()))?;
         std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
         let db = Database::builder(path).cache_size(Self::CACHE).worker_threads(1).open().map_err(wrap)?;
+        forget::clear_swap(path).map_err(|error| wrap(error.into()))?;
         let keyspace = |name: &str| db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(4 << 20));
         let runs = keyspace("runs").map_err(wrap)?;
         let last = runs.get("run").map_err(wrap)?.and_then(|bytes| Some(u64::from_be_bytes((*bytes).try_into().ok()?)));

@@ -329,6 +329,10 @@ section! {
         rollover: ByteSize,
         /// Free space below which the crawl stops; default 2 GB.
         min_free: ByteSize,
+        /// Bodies of visits that began longer ago are erased at each start, and by `comity prune`; default: none is.
+        keep_payload: Span,
+        /// Records of such visits, with all that is theirs in WARC files; default: none is.
+        keep_records: Span,
         /// Key that signs the checkpoints of the chain: a file, PKCS#8 in PEM or JWK, Ed25519. Relative to the file that
         /// names it.
         signing_key: PathBuf,

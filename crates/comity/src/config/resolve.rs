@@ -128,6 +128,10 @@ pub struct ArchiveConfig {
     pub warc: Option<WarcSettings>,
     /// Free space below which the crawl stops.
     pub min_free: u64,
+    /// How long bodies are kept; `None`: without an end.
+    pub keep_payload: Option<Duration>,
+    /// How long records are.
+    pub keep_records: Option<Duration>,
     /// What signs the checkpoints; `None` leaves them unsigned.
     pub signing_key: Option<SigningKey>,
 }
@@ -403,7 +407,9 @@ fn archive(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> {
     });
     let signing_key = typed.signing_key.as_deref().map(|path| agent::read_key("[archive] signing_key", path));
     let min_free = typed.min_free.map_or(2_000_000_000, |size| size.0);
-    Ok(ArchiveConfig { warc, min_free, signing_key: signing_key.transpose()? })
+    let kept = |span: Option<Span>| span.map(|span| span.0);
+    let (keep_payload, keep_records) = (kept(typed.keep_payload), kept(typed.keep_records));
+    Ok(ArchiveConfig { warc, min_free, keep_payload, keep_records, signing_key: signing_key.transpose()? })
 }
 
 const FORMATS: [(&str, WarcFormat); 2] = [("gzip", WarcFormat::Gzip), ("zstd", WarcFormat::Zstd)];

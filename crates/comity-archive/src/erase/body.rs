@@ -1,0 +1,70 @@
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::record::WarcPlaces;
+
+/// What an erasure reads of a record, of whatever schema the rest is.
+#[derive(Debug, Deserialize)]
+pub(super) struct Body<'a> {
+    #[serde(borrow)]
+    pub(super) url: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) errand: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) record_id: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) time: Time<'a>,
+    #[serde(borrow)]
+    pub(super) response: Option<Response<'a>>,
+    #[serde(borrow)]
+    pub(super) robots: Option<Robots<'a>>,
+    pub(super) warc: Option<WarcPlaces>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Time<'a> {
+    #[serde(borrow)]
+    pub(super) started: Cow<'a, str>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Response<'a> {
+    #[serde(borrow)]
+    pub(super) body_digest: Cow<'a, str>,
+    pub(super) body_length: u64,
+    pub(super) status: u16,
+    #[serde(borrow, default)]
+    pub(super) repeats: Option<Repeats<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Repeats<'a> {
+    #[serde(borrow)]
+    pub(super) record: Option<Cow<'a, str>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Robots<'a> {
+    #[serde(borrow)]
+    pub(super) digest: Option<Cow<'a, str>>,
+}
+
+impl Body<'_> {
+    pub(super) fn is_page(&self) -> bool {
+        self.errand == "page"
+    }
+
+    /// The digest of a body that its copies share: content, and long enough to be told apart.
+    pub(super) fn copied(&self) -> Option<&str> {
+        let response = self.response.as_ref().filter(|_| self.is_page())?;
+        let is_content = matches!(response.status, 200..=299) && response.body_length >= super::named::LEAST_COPY;
+        is_content.then_some(&*response.body_digest)
+    }
+
+    /// Its body lies in the WARC with it.
+    pub(super) fn holds_payload(&self) -> bool {
+        self.response.as_ref().is_some_and(|response| response.repeats.is_none())
+            && self.warc.as_ref().is_some_and(|places| places.response.is_some())
+    }
+}

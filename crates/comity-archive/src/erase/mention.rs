@@ -1,0 +1,178 @@
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder as MultiGzReader;
+use flate2::write::MultiGzDecoder;
+
+use super::named::Needle;
+use crate::ArchiveError;
+use crate::warc::stream::{WarcHead, WarcStream};
+
+/// Inflated bytes of one body that are searched (our choice).
+const MOST: u64 = 256 << 20;
+
+/// Finds responses whose bodies name what is to be erased: as they are, and inflated where they are coded by gzip.
+#[derive(Debug)]
+pub(super) struct Mentions {
+    needle: Option<Needle>,
+}
+
+impl Mentions {
+    pub(super) const fn new(needle: Option<Needle>) -> Self {
+        Self { needle }
+    }
+
+    /// Where they begin in this file. Reads it once; without a needle, not at all.
+    pub(super) fn find(&mut self, warc: &Path) -> Result<Vec<u64>, ArchiveError> {
+        let Some(needle) = &self.needle else { return Ok(Vec::new()) };
+        let file = File::open(warc).map_err(|e| ArchiveError::io(warc, e))?;
+        let mut stream = WarcStream::new(BufReader::with_capacity(256 * 1024, file), 0);
+        let mut found = Vec::new();
+        loop {
+            let mut search = Search::new(needle);
+            match stream.next_record(|head, piece| search.take(head, piece)) {
+                None => return Ok(found),
+                Some(Ok(head)) if search.finish() => found.push(head.offset),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => {
+                    let problem = format!("byte {}: {}; nothing was changed", error.offset, error.damage);
+                    return Err(ArchiveError::Chain { path: warc.to_owned(), problem });
+                }
+            }
+        }
+    }
+}
+
+/// Files below `dir` that name it, inflated; bodies are not decoded for that.
+///
+/// # Errors
+/// When one cannot be read.
+pub(super) fn files_that_name(dir: &Path, needle: &Needle) -> io::Result<Vec<String>> {
+    let (mut found, mut folders) = (Vec::new(), vec![dir.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let (path, kind) =
+                (entry.as_ref().map_or_else(|_| dir.to_owned(), std::fs::DirEntry::path), entry?.file_type()?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && names(&path, needle)? {
+                found.push(path.strip_prefix(dir).unwrap_or(&path).to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn names(path: &Path, needle: &Needle) -> io::Result<bool> {
+    let (name, mut finder) = (path.to_string_lossy().into_owned(), Finder { most: u64::MAX, ..Finder::new(needle) });
+    let file = BufReader::with_capacity(256 * 1024, File::open(path)?);
+    let mut from: Box<dyn Read> = if name.ends_with(".zst") {
+        Box::new(zstd::stream::read::Decoder::with_buffer(file)?)
+    } else if name.ends_with(".gz") {
+        Box::new(MultiGzReader::new(file))
+    } else {
+        Box::new(file)
+    };
+    io::copy(&mut from, &mut finder)?;
+    Ok(finder.finish())
+}
+
+/// The block of a response under way.
+struct Search<'a> {
+    head: Vec<u8>,
+    plain: Finder<'a>,
+    gzip: Option<MultiGzDecoder<Finder<'a>>>,
+    in_body: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(needle: &'a Needle) -> Self {
+        Self { head: Vec::new(), plain: Finder::new(needle), gzip: None, in_body: false }
+    }
+
+    fn take(&mut self, head: &WarcHead, piece: &[u8]) {
+        if head.kind() != "response" {
+            return;
+        }
+        if self.in_body {
+            return self.body(piece);
+        }
+        self.head.extend_from_slice(piece);
+        if let Some(at) = memchr::memmem::find(&self.head, b"\r\n\r\n") {
+            let body = self.head.split_off(at + 4);
+            self.in_body = true;
+            let is_gzip = String::from_utf8_lossy(&self.head).lines().any(|line| {
+                let Some((name, value)) = line.split_once(':') else { return false };
+                name.eq_ignore_ascii_case("content-encoding") && value.trim().to_ascii_lowercase().contains("gzip")
+            });
+            self.gzip = is_gzip.then(|| MultiGzDecoder::new(Finder::new(self.plain.needle)));
+            self.body(&body);
+        }
+    }
+
+    fn body(&mut self, piece: &[u8]) {
+        match &mut self.gzip {
+            // A body that ends in the middle of its coding was read up to there.
+            Some(gzip) => drop(gzip.write_all(piece)),
+            None => drop(self.plain.write_all(piece)),
+        }
+    }
+
+    fn finish(mut self) -> bool {
+        if let Some(gzip) = &mut self.gzip {
+            drop(gzip.try_finish());
+        }
+        self.plain.finish() || self.gzip.is_some_and(|mut gzip| gzip.get_mut().finish())
+    }
+}
+
+/// Searches what is written to it, in pieces that overlap.
+struct Finder<'a> {
+    needle: &'a Needle,
+    window: Vec<u8>,
+    passed: u64,
+    most: u64,
+    found: bool,
+}
+
+impl<'a> Finder<'a> {
+    /// Bytes that are searched at once.
+    const PIECE: usize = 64 * 1024;
+
+    const fn new(needle: &'a Needle) -> Self {
+        Self { needle, window: Vec::new(), passed: 0, most: MOST, found: false }
+    }
+
+    fn look(&mut self) {
+        self.found |= self.needle.finds(&self.window);
+        let keep = self.window.len().min(self.needle.longest());
+        self.window.drain(..self.window.len() - keep);
+    }
+
+    fn finish(&mut self) -> bool {
+        self.look();
+        self.found
+    }
+}
+
+impl Write for Finder<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.passed += bytes.len() as u64;
+        if self.passed > self.most {
+            return Err(io::Error::other("more than is searched"));
+        }
+        if !self.found {
+            self.window.extend_from_slice(bytes);
+            if self.window.len() >= Self::PIECE {
+                self.look();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

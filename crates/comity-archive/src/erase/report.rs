@@ -1,0 +1,56 @@
+use serde::Serialize;
+
+/// What an erasure did, or will do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ErasureReport {
+    /// `urn:uuid:…` of the erasure; empty where there was nothing to erase.
+    pub id: String,
+    /// The random salt, in hex: with it, and only with it, it can be shown what was named. It is kept nowhere.
+    pub receipt: String,
+    /// Record lines that became tombstones.
+    pub lines: u64,
+    /// Lines that keep a record, without the page that led to them.
+    pub amended: u64,
+    /// Lines that stay and whose payload went.
+    pub payloads: u64,
+    /// Sightings that went from the evidence.
+    pub sightings: u64,
+    /// Copies that went from the evidence.
+    pub copies: u64,
+    /// Visits that repeat a capture whose payload went: they hold nothing of it.
+    pub revisits: Listed,
+    /// Pages of others whose bodies name the erased URL or origin.
+    pub mentions: Listed,
+    /// Copies in the evidence that name it: robots.txt of others, which stay.
+    pub mentioning_copies: u64,
+}
+
+/// The first of something, and how many there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// How many.
+    pub total: u64,
+    /// The first of them.
+    pub first: Vec<Told>,
+}
+
+/// A line that is told of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// Its number.
+    pub seq: u64,
+    /// Its URL.
+    pub url: String,
+}
+
+impl Listed {
+    /// How many are listed.
+    const MOST: usize = 1000;
+
+    pub(super) fn add(&mut self, told: Told) {
+        self.total += 1;
+        if self.first.len() < Self::MOST {
+            self.first.push(told);
+        }
+    }
+}

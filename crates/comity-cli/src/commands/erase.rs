@@ -1,0 +1,146 @@
+use std::path::Path;
+
+use comity::url::{CrawlUrl, Origin};
+use comity::{Erased, StoppedCrawl};
+use comity_archive::{Depth, Erasure, ErasureReport, Listed, Named};
+use serde_json::json;
+
+use super::print;
+use super::visible::visible;
+use crate::args::{EraseArgs, PruneArgs};
+use crate::exit::{Exit, Failure};
+
+/// Lines of a list that are shown to people.
+const SHOWN: usize = 10;
+
+/// `comity erase D`: takes what was named out of a crawl.
+pub(crate) fn run(args: &EraseArgs) -> Result<Exit, Failure> {
+    let dir = &args.dir;
+    is_crawl(dir)?;
+    if args.resume {
+        let is_begun = dir.join("erasing.json").exists();
+        drop(open(dir, None)?);
+        print(if is_begun {
+            "the erasure that was begun is done"
+        } else {
+            "no erasure was begun here: nothing to do"
+        })?;
+        return Ok(Exit::Done);
+    }
+    let erasure = Erasure {
+        named: named(args)?,
+        depth: if args.records { Depth::Records } else { Depth::Payload },
+        mentions: args.mentions,
+        reason: args.reason.clone().unwrap_or_default(),
+        request: args.request.clone().unwrap_or_default(),
+    };
+    erasure.check().map_err(|e| Failure::usage(format!("--{e}")))?;
+    let forget = (args.records && !args.dry_run).then_some(&erasure.named);
+    let erased = open(dir, forget)?.erase(&erasure, args.dry_run)?;
+    if args.json {
+        print(&object(&erased).to_string())?
+    } else {
+        print(&text(&erased, args))?
+    }
+    let is_nothing = erased.report.id.is_empty() && erased.remembered == 0;
+    Ok(if is_nothing { Exit::Findings } else { Exit::Done })
+}
+
+/// `comity prune D`: the same by age.
+pub(crate) fn prune(args: &PruneArgs) -> Result<Exit, Failure> {
+    is_crawl(&args.dir)?;
+    let reports = open(&args.dir, None)?.prune(args.dry_run)?;
+    if reports.is_empty() {
+        return Err(Failure::usage("neither keep_payload nor keep_records is set in [archive] of crawl.toml")
+            .hint("start the crawl once with a configuration that sets one, or use comity erase"));
+    }
+    for (key, report) in reports {
+        if args.json {
+            print(&json!({"key": key, "erased": report}).to_string())?;
+        } else {
+            let did = if args.dry_run { "would go" } else { "went" };
+            print(&format!("{key}: {} records and {} bodies {did}", report.lines, report.payloads))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn open(dir: &Path, forget: Option<&Named>) -> Result<StoppedCrawl, Failure> {
+    StoppedCrawl::open(dir, forget).map_err(|error| {
+        let is_held = error.is_held();
+        let failure = Failure::from(error);
+        if is_held { failure.hint("a crawl runs there: stop it, or wait for its end") } else { failure }
+    })
+}
+
+fn is_crawl(dir: &Path) -> Result<(), Failure> {
+    if dir.join("crawl.toml").is_file() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{} holds no crawl", dir.display()))
+        .hint("give the folder that `comity crawl --dir` wrote"))
+}
+
+fn named(args: &EraseArgs) -> Result<Named, Failure> {
+    let wrong = |flag: &str, given: &str, e: &dyn std::fmt::Display| Failure::usage(format!("--{flag} {given}: {e}"));
+    match (&args.url, &args.origin, &args.payload_digest) {
+        (Some(url), ..) => CrawlUrl::parse(url).map(Named::Url).map_err(|e| wrong("url", url, &e)),
+        (_, Some(origin), _) => Origin::parse(origin).map(Named::Origin).map_err(|e| wrong("origin", origin, &e)),
+        (.., Some(hex)) => hex.parse().map(Named::Payload).map_err(|e| wrong("payload-digest", hex, &e)),
+        _ => Err(Failure::usage("nothing is named").hint("give --url, --origin or --payload-digest")),
+    }
+}
+
+fn object(erased: &Erased) -> serde_json::Value {
+    json!({"erased": erased.report, "remembered": erased.remembered, "left": erased.left})
+}
+
+fn text(erased: &Erased, args: &EraseArgs) -> String {
+    let ErasureReport { id, receipt, lines, amended, payloads, sightings, copies, revisits, mentions, .. } =
+        &erased.report;
+    let mut said = Vec::new();
+    let mut say = |label: &str, value: String| said.push(format!("{label:12} {}", visible(&value)));
+    if id.is_empty() && erased.remembered == 0 {
+        return "nothing of that is in the crawl".to_owned();
+    }
+    say("records", format!("{lines} erased; {amended} of others kept, without the page that led to them"));
+    say("bodies", format!("{payloads} of records that stay"));
+    say("evidence", format!("{sightings} sightings, {copies} copies"));
+    if args.records {
+        say("remembered", format!("{} entries of queue, scope and memory", erased.remembered));
+    }
+    list("revisits", "visits repeat a capture whose body went: they hold nothing of it", revisits, &mut say);
+    let fate = if args.mentions {
+        "pages of others named it: their bodies went"
+    } else {
+        "pages of others name it and stay: --mentions erases their bodies"
+    };
+    list("mentions", fate, mentions, &mut say);
+    let copies = erased.report.mentioning_copies;
+    if copies > 0 {
+        say("mentions", format!("{copies} copies of robots.txt of others name it and stay: they are evidence"));
+    }
+    for file in &erased.left {
+        say("still named", format!("in {file}"));
+    }
+    if args.dry_run {
+        say("dry run", "nothing was changed".to_owned());
+    } else if !id.is_empty() {
+        say("erasure", id.clone());
+        say(
+            "receipt",
+            format!("{receipt}  (with it, and only with it, you can show what was named; it is kept nowhere)"),
+        );
+    }
+    said.join("\n")
+}
+
+fn list(label: &str, what: &str, listed: &Listed, say: &mut dyn FnMut(&str, String)) {
+    if listed.total == 0 {
+        return;
+    }
+    say(label, format!("{} {what}", listed.total));
+    for told in listed.first.iter().take(SHOWN) {
+        say("", format!("  line {}: {}", told.seq, told.url));
+    }
+}

@@ -1,0 +1,175 @@
+//! `comity erase` on a real crawl: nothing of an erased origin is found, and everything else holds, however often it is killed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::verify::copy_tree;
+use super::{audit, comity, stderr};
+
+/// All bytes of a directory, inflated, by their paths in it.
+fn everything(dir: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.append(&mut everything(dir, &path));
+            continue;
+        }
+        let name = path.strip_prefix(dir).unwrap().to_string_lossy().into_owned();
+        let (bytes, mut text) = (fs::read(&path).unwrap_or_default(), Vec::new());
+        if name.ends_with(".zst") {
+            text = zstd::decode_all(&bytes[..]).unwrap();
+        } else if name.ends_with(".gz") {
+            flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text).unwrap();
+        }
+        all.extend([(name.clone(), bytes), (name, text)]);
+    }
+    all
+}
+
+/// Files that name an origin by host and port.
+fn naming(dir: &Path, authority: &str) -> BTreeSet<String> {
+    let named = |bytes: &[u8]| bytes.windows(authority.len()).any(|window| window == authority.as_bytes());
+    everything(dir, dir).into_iter().filter(|(_, bytes)| named(bytes)).map(|(name, _)| name).collect()
+}
+
+fn records(home: &Path, dir: &Path) -> Vec<Value> {
+    let ran = comity(home, &["records", dir.to_str().unwrap()]);
+    let text = String::from_utf8(ran.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The origin of which most pages were fetched.
+fn largest(records: &[Value]) -> String {
+    let mut counts = std::collections::BTreeMap::<String, u64>::new();
+    for url in records
+        .iter()
+        .filter(|line| line["body"]["outcome"] == "fetched")
+        .map(|line| line["body"]["url"].as_str().unwrap())
+    {
+        *counts.entry(url.split('/').take(3).collect::<Vec<_>>().join("/")).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
+}
+
+#[track_caller]
+fn holds(home: &Path, dir: &Path) -> Value {
+    let ran = comity(home, &["verify", dir.to_str().unwrap(), "--json"]);
+    let found: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!((found["holds"].as_bool(), found["sealed"].as_bool()), (Some(true), Some(true)), "{found}");
+    found
+}
+
+/// Of the crawl of a demonstration, which is left as it is.
+pub(crate) fn one_origin(home: &Path, crawled: &Path) {
+    let dir = home.join("erased");
+    copy_tree(crawled, &dir);
+    let before = records(home, &dir);
+    let origin = largest(&before);
+    let authority = origin.strip_prefix("http://").unwrap();
+    let shown = dir.to_str().unwrap();
+    let asked =
+        ["erase", shown, "--origin", &origin, "--records", "--mentions", "--reason", "they asked", "--request", "R-1"];
+    let told = comity(home, &[&asked[..], &["--dry-run", "--json"]].concat());
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert!(naming(&dir, authority).len() >= 6, "nothing was changed: {told}");
+    let done = comity(home, &[&asked[..], &["--json"]].concat());
+    assert!(done.status.success(), "{}", stderr(&done));
+    let done: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(done["erased"]["lines"].as_u64() >= Some(20) && done["remembered"].as_u64() > Some(0), "{done}");
+    for what in ["lines", "amended", "payloads", "sightings", "mentions"] {
+        assert_eq!(told["erased"][what], done["erased"][what], "{what}");
+    }
+    // The demonstration names every origin in its configuration, which is the operator's.
+    let left = naming(&dir, authority);
+    assert!(left.iter().all(|file| file == "crawl.toml" || file.starts_with("configs/")), "{left:?}");
+    assert_eq!(done["left"], serde_json::json!(left));
+    let found = holds(home, &dir);
+    assert_eq!(found["checked"]["erasures"], 1, "{found}");
+    let gone = found["checked"]["erased"].as_u64().unwrap() - found["checked"]["amended"].as_u64().unwrap();
+    assert_eq!(done["erased"]["lines"], gone);
+    let audited = comity(home, &["audit", shown]);
+    assert!(audited.status.success(), "{}", String::from_utf8_lossy(&audited.stdout));
+    audit::verified_without_our_code(&dir, 0);
+    // What is left can be exported, and the crawl can go on.
+    let wacz = comity(home, &["wacz", shown, "--out", home.join("left.wacz").to_str().unwrap()]);
+    assert!(wacz.status.success(), "{}", stderr(&wacz));
+    let again = comity(home, &asked);
+    assert_eq!(again.status.code(), Some(1), "there is nothing left: {}", stderr(&again));
+    killed(home, crawled, &origin);
+}
+
+/// Killed at some instant, another time each, until one is done: the next `--resume` does the rest.
+fn killed(home: &Path, crawled: &Path, origin: &str) {
+    let dir = home.join("killed");
+    let (mut wait, mut begun) = (Duration::from_millis(400), false);
+    loop {
+        drop(fs::remove_dir_all(&dir));
+        copy_tree(crawled, &dir);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_comity"))
+            .args([
+                "erase",
+                dir.to_str().unwrap(),
+                "--origin",
+                origin,
+                "--records",
+                "--reason",
+                "x",
+                "--request",
+                "R-2",
+            ])
+            .env("HOME", home)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(wait);
+        let is_done = child.try_wait().unwrap().is_some();
+        drop(child.kill());
+        child.wait().unwrap();
+        begun |= dir.join("erasing.json").exists();
+        let resumed = comity(home, &["erase", dir.to_str().unwrap(), "--resume"]);
+        assert!(resumed.status.success(), "{}", stderr(&resumed));
+        assert!(!PathBuf::from(&dir).join("erasing.json").exists());
+        holds(home, &dir);
+        if is_done {
+            eprintln!("killed in the middle of it: {begun}");
+            return;
+        }
+        wait *= 2;
+    }
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let home = tempfile::TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    copy_tree(&super::explain::fixture("v2"), &dir);
+    let shown = dir.to_str().unwrap();
+    let rows: [(&[&str], &str); 8] = [
+        (&["--reason", "x", "--request", "y"], "--origin"),
+        (
+            &["--origin", "http://a.test", "--url", "http://a.test/", "--reason", "x", "--request", "y"],
+            "cannot be used with",
+        ),
+        (&["--origin", "http://a.test"], "--reason"),
+        (&["--origin", "http://a.test/x?", "--reason", "x", "--request", "y"], "--origin"),
+        (&["--url", "a.test", "--reason", "x", "--request", "y"], "--url"),
+        (&["--payload-digest", "12", "--reason", "x", "--request", "y"], "--payload-digest"),
+        (&["--origin", "http://a.test", "--reason", "of a.test", "--request", "y"], "it names what is to be erased"),
+        (&["--origin", "http://a.test", "--mentions", "--reason", "x", "--request", "y"], "--records"),
+    ];
+    for (flags, said) in rows {
+        let ran = comity(home.path(), &[&["erase", shown], flags].concat());
+        assert_eq!(ran.status.code(), Some(2), "{flags:?}: {}", stderr(&ran));
+        assert!(stderr(&ran).contains(said), "{flags:?}: {}", stderr(&ran));
+    }
+    let ran = comity(home.path(), &["prune", home.path().to_str().unwrap()]);
+    assert!(ran.status.code() == Some(2) && stderr(&ran).contains("holds no crawl"), "{}", stderr(&ran));
+}

@@ -1,0 +1,97 @@
+//! Takes an origin out of a state directory, so that no byte of it is left in its files: it is copied without, beside, and put
+//! in its place.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use comity_policy::WallTime;
+use fjall::{Database, KeyspaceCreateOptions, PersistMode};
+
+use super::{StateDir, StateError, format};
+
+impl StateDir {
+    /// Copies the directory without the entries whose key or value `names`, and without copies that no life names any more.
+    /// Gives how many entries went. Killed at any instant, it is the old one or the new one.
+    ///
+    /// # Errors
+    /// When another process holds it, or it cannot be read or written.
+    pub fn forget(path: &Path, now: WallTime, names: &dyn Fn(&[u8]) -> bool) -> Result<u64, StateError> {
+        let wrap = |error| StateError::new(path, error);
+        let of_io = |error: io::Error| StateError::new(path, error.into());
+        let old = Self::open(path, now)?;
+        let new = beside(path, "new");
+        let gone = copy(&old, &new, names).map_err(wrap)?;
+        drop(old);
+        if gone == 0 {
+            std::fs::remove_dir_all(&new).map_err(of_io)?;
+            return Ok(0);
+        }
+        let away = beside(path, "old");
+        std::fs::rename(path, &away).and_then(|()| std::fs::rename(&new, path)).map_err(of_io)?;
+        sync_folder(path).and_then(|()| std::fs::remove_dir_all(&away)).map_err(of_io)?;
+        sync_folder(path).map_err(of_io)?;
+        Ok(gone)
+    }
+}
+
+fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u64, fjall::Error> {
+    let db = Database::builder(path).cache_size(StateDir::CACHE).worker_threads(1).open()?;
+    let keyspace = |name: &str| db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(4 << 20));
+    let (runs, lives, copies, paces) = (keyspace("runs")?, keyspace("lives")?, keyspace("copies")?, keyspace("paces")?);
+    runs.insert("run", old.run.to_be_bytes())?;
+    let (mut gone, mut kept) = (0, HashSet::new());
+    for entry in old.lives.iter() {
+        let (key, value) = entry.into_inner()?;
+        if names(&key) || names(&value) {
+            gone += 1;
+            continue;
+        }
+        kept.extend(format::read_life(&value).and_then(|life| life.memory.digest()));
+        lives.insert(key, value)?;
+    }
+    for entry in old.paces.iter() {
+        let (key, value) = entry.into_inner()?;
+        if names(&key) {
+            gone += 1;
+        } else {
+            paces.insert(key, value)?;
+        }
+    }
+    for digest in kept {
+        if let Some(bytes) = old.copies.get(digest.as_bytes())? {
+            copies.insert(digest.as_bytes().as_slice(), bytes)?;
+        }
+    }
+    db.persist(PersistMode::SyncAll)?;
+    Ok(gone)
+}
+
+/// A kill came between the two renames: the copy was whole by then.
+pub(super) fn finish_swap(path: &Path) -> io::Result<()> {
+    let new = beside(path, "new");
+    if !path.exists() && new.exists() { std::fs::rename(new, path).and_then(|()| sync_folder(path)) } else { Ok(()) }
+}
+
+/// What a kill left beside a directory, which is held.
+pub(super) fn clear_swap(path: &Path) -> io::Result<()> {
+    for end in ["new", "old"] {
+        let left = beside(path, end);
+        if left.exists() {
+            std::fs::remove_dir_all(left)?;
+        }
+    }
+    Ok(())
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{end}"));
+    PathBuf::from(name)
+}
+
+/// Only Unix opens folders.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    if cfg!(unix) { std::fs::File::open(folder)?.sync_all() } else { Ok(()) }
+}

@@ -1,0 +1,160 @@
+//! Takes what was named out of a crawl that nobody runs: archive, evidence, queue and what the gate remembers.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use comity_archive::{
+    Archive, ArchiveError, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, files_that_name,
+};
+use comity_fetch::SystemClock;
+use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError};
+use comity_gate::StateDir;
+use comity_policy::Clock;
+use comity_url::{CrawlUrl, Origin};
+
+use crate::config::{ArchiveConfig, ConfigFile, CrawlConfig};
+use crate::directory::ScopeSeeds;
+use crate::open::Work;
+use crate::{Error, archive, directory};
+
+/// What an erasure did, or would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Erased {
+    /// In the archive.
+    pub report: ErasureReport,
+    /// Rows that went, or were changed, in the queue and in what is remembered of origins.
+    pub remembered: u64,
+    /// Files of the directory that still name the URL or origin: configurations, opt-outs, pages of others.
+    pub left: Vec<String>,
+}
+
+/// A stopped crawl, held by this process.
+#[derive(Debug)]
+pub struct StoppedCrawl {
+    archive: Archive,
+    dir: std::path::PathBuf,
+    clock: Arc<dyn Clock>,
+    keeps: ArchiveConfig,
+    _queue: Option<DiskStore>,
+    _state: Option<Arc<StateDir>>,
+    /// Of what was named, in the queue and in the gate's memory.
+    forgotten: u64,
+}
+
+impl StoppedCrawl {
+    /// Opens the crawl in `dir`, as its only user. An erasure that was cut short is done to its end. With `forget`, what that
+    /// names is taken out of queue and memory first.
+    ///
+    /// # Errors
+    /// When there is none, another process has it ([`Error::is_held`]), or it cannot be read or written.
+    pub fn open(dir: &Path, forget: Option<&Named>) -> Result<Self, Error> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let text = fs::read_to_string(dir.join("crawl.toml"))
+            .map_err(|e| Error::directory(format!("{}/crawl.toml cannot be read: {e}", dir.display())))?;
+        let file: ConfigFile = toml::from_str(&text)
+            .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
+        let config = CrawlConfig::resolve(file)?;
+        let mut forgotten = 0;
+        if let Some(named) = forget {
+            forgotten = forget_state(dir, named, &*clock)?;
+        }
+        let (queue, state) = hold(dir, &config, &clock)?;
+        let settings = archive::settings(dir, &config, &*clock, archive::digest(&text));
+        let archive = Archive::create_on(Arc::new(RealDisk), dir, settings, clock.clone(), Box::new(OsEntropy))?;
+        let dir = dir.to_owned();
+        Ok(Self { archive, dir, clock, keeps: config.archive, _queue: queue, _state: state, forgotten })
+    }
+
+    /// Erases, or with `dry` only tells what would go.
+    ///
+    /// # Errors
+    /// As [`Archive::erase`].
+    pub fn erase(mut self, erasure: &Erasure, dry: bool) -> Result<Erased, Error> {
+        let report = self.archive.erase(erasure, dry)?;
+        self.archive.close()?;
+        let left = if dry || erasure.depth == Depth::Payload {
+            Vec::new()
+        } else {
+            files_that_name(&self.dir, &erasure.named)?
+        };
+        Ok(Erased { report, remembered: self.forgotten, left })
+    }
+
+    /// Erases what is older than `[archive] keep_payload` and `keep_records` say. Gives a report of each that is set.
+    ///
+    /// # Errors
+    /// As [`Archive::erase`].
+    pub fn prune(mut self, dry: bool) -> Result<Vec<(&'static str, ErasureReport)>, Error> {
+        let reports = prune(&mut self.archive, &self.keeps, &*self.clock, dry)?;
+        self.archive.close()?;
+        Ok(reports)
+    }
+}
+
+/// As [`StoppedCrawl::prune`], of an archive that was just opened.
+pub(crate) fn prune(
+    archive: &mut Archive,
+    keeps: &ArchiveConfig,
+    clock: &dyn Clock,
+    dry: bool,
+) -> Result<Vec<(&'static str, ErasureReport)>, ArchiveError> {
+    let rows =
+        [("keep_records", keeps.keep_records, Depth::Records), ("keep_payload", keeps.keep_payload, Depth::Payload)];
+    let mut reports = Vec::new();
+    for (key, kept, depth) in rows {
+        let Some(kept) = kept else { continue };
+        let millis = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
+        let before = clock.wall().unix_millis().saturating_sub(millis);
+        let named = Named::Before(comity_policy::WallTime::from_unix_millis(before));
+        let reason = format!("[archive] {key} = {}s", kept.as_secs());
+        let erasure = Erasure { named, depth, mentions: false, reason, request: "retention".to_owned() };
+        reports.push((key, archive.erase(&erasure, dry)?));
+    }
+    Ok(reports)
+}
+
+/// Keeps crawls from starting meanwhile, and is refused while one runs.
+fn hold(
+    dir: &Path,
+    config: &CrawlConfig,
+    clock: &Arc<dyn Clock>,
+) -> Result<(Option<DiskStore>, Option<Arc<StateDir>>), Error> {
+    let frontier = dir.join("state").join("frontier");
+    let queue = if frontier.exists() {
+        Some(DiskStore::open(&frontier, DiskSettings::default()).map_err(FrontierError::from)?)
+    } else {
+        None
+    };
+    // A state directory that crawls share is held by whichever runs.
+    let state = match config.state_dir {
+        None => archive::open_state(Some(dir), config, clock, Work::OnThread)?,
+        Some(_) => None,
+    };
+    Ok((queue, state))
+}
+
+/// Takes a URL or an origin out of queue, schedule, scope and the gate's memory inside the directory.
+fn forget_state(dir: &Path, named: &Named, clock: &dyn Clock) -> Result<u64, Error> {
+    let is_url = |url: &CrawlUrl| match named {
+        Named::Url(gone) => gone == url,
+        Named::Origin(gone) => url.origin() == gone,
+        Named::Payload(_) | Named::Before(_) => false,
+    };
+    let is_origin = |origin: &Origin| matches!(named, Named::Origin(gone) if gone == origin);
+    if !matches!(named, Named::Url(_) | Named::Origin(_)) {
+        return Ok(0);
+    }
+    let state = dir.join("state");
+    let mut gone = 0;
+    if state.join("frontier").exists() {
+        let what = Forget { url: &is_url, origin: &is_origin };
+        gone +=
+            DiskStore::forget(&state.join("frontier"), DiskSettings::default(), what).map_err(FrontierError::from)?;
+    }
+    if state.join("gate").exists() && matches!(named, Named::Origin(_)) {
+        gone += StateDir::forget(&state.join("gate"), clock.wall(), &|bytes| named.is_in(bytes))?;
+    }
+    gone += ScopeSeeds::forget(dir, &is_url)?;
+    Ok(gone)
+}
