@@ -125,21 +125,23 @@ impl Line {
         }
     }
 
+    /// The text of the record that the line holds, or that stands in its tombstone.
+    pub(crate) fn standing(&self) -> Option<&str> {
+        match &self.content {
+            Content::Kept { body, .. } => Some(body),
+            Content::Erased(note) => {
+                Note::parse(note).and_then(|note| note.amended()).ok().flatten().map(|(body, _)| body)
+            }
+        }
+    }
+
     /// The record; `None` when it was erased. Of one that was amended by an erasure, what stands in its tombstone.
     ///
     /// # Errors
     /// When the body is of another schema than this version reads.
     pub fn record(&self) -> Result<Option<Record>, LineError> {
-        let read = |body: &str| {
-            serde_json::from_str(body).map(Some).map_err(|e| LineError(format!("record {}: {e}", self.seq)))
-        };
-        match &self.content {
-            Content::Kept { body, .. } => read(body),
-            Content::Erased(note) => match Note::parse(note).and_then(|note| note.amended()) {
-                Ok(Some((body, _))) => read(body),
-                _ => Ok(None),
-            },
-        }
+        let Some(body) = self.standing() else { return Ok(None) };
+        serde_json::from_str(body).map(Some).map_err(|e| LineError(format!("record {}: {e}", self.seq)))
     }
 
     /// The same line with salt and body erased. Its links stay verifiable.

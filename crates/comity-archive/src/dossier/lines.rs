@@ -86,7 +86,8 @@ impl Lines {
         self.crawl.get_or_insert_with(|| record.crawl.clone());
         self.first.get_or_insert_with(|| record.time.started.clone());
         self.event(&record, &withheld);
-        let (record, text) = if withheld.is_empty() {
+        let is_whole = withheld.is_empty() && matches!(line.content, Content::Kept { .. });
+        let (record, text) = if is_whole {
             (record, line.to_text())
         } else {
             self.withheld += 1;

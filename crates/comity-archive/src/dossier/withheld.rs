@@ -41,7 +41,8 @@ pub(super) fn in_response(withheld: &[&str]) -> bool {
 /// The record without these parts, and the line that shows it: its place in the chain is proven, its content is not.
 pub(super) fn shown(line: &Line, withheld: &[&'static str]) -> Result<(Record, String), ArchiveError> {
     let wrong = |e: serde_json::Error| ArchiveError::io(std::path::Path::new("records"), e.into());
-    let crate::Content::Kept { body, .. } = &line.content else {
+    // Of a line that an erasure amended, what stands in its tombstone.
+    let Some(body) = line.standing() else {
         return Err(wrong(serde::de::Error::custom("the line was erased")));
     };
     let mut value: Value = serde_json::from_str(body).map_err(wrong)?;

@@ -8,7 +8,6 @@ use super::evidence;
 use super::journal::{Amended, Becomes, Journal, LinePlan, PairPlan, Span};
 use super::mention::Mentions;
 use super::named::Needle;
-use super::note::Note;
 use super::report::{ErasureReport, Told};
 use super::{Depth, Erasure, Named};
 use crate::chain::commitment;
@@ -17,7 +16,7 @@ use crate::record::absent::Why;
 use crate::record::erasure::runs;
 use crate::records::reader::{Frame, Frames};
 use crate::warc::stream::{WarcHead, WarcStream};
-use crate::{ArchiveError, Content, Entropy, Line, Record, WarcPlaces};
+use crate::{ArchiveError, Entropy, Line, Record, WarcPlaces};
 
 /// Finds out what an erasure has to do, and changes nothing. Every file must be closed.
 pub(super) struct Planner<'a> {
@@ -110,7 +109,7 @@ impl<'a> Planner<'a> {
             let mut frames = Frames::open(path.clone()).map_err(|e| broken(path, e.to_string()))?;
             while let Some(lines) = next(&mut frames, path)? {
                 for line in &lines {
-                    let Some(text) = line.body() else { continue };
+                    let Some(text) = line.standing() else { continue };
                     let body = serde_json::from_str(text).map_err(|e| unreadable(path, line, &e))?;
                     each(self, line, body)?;
                 }
@@ -163,7 +162,7 @@ impl<'a> Planner<'a> {
         while let Some(lines) = next(&mut frames, path)? {
             for line in &lines {
                 self.lines = self.lines.max(line.seq + 1);
-                let Some(text) = line.body() else { continue };
+                let Some(text) = line.standing() else { continue };
                 let body: Body<'_> = serde_json::from_str(text).map_err(|e| unreadable(path, line, &e))?;
                 let fate = self.fate(line, text, &body, path)?;
                 if !matches!(fate, Fate::Erased) {
@@ -383,17 +382,5 @@ impl Members {
 
     fn wrong(&self, offset: u64, problem: &str) -> ArchiveError {
         broken(&self.path, format!("byte {offset}: {problem}"))
-    }
-}
-
-/// The record that a line holds, or that stands in its tombstone.
-impl Line {
-    fn body(&self) -> Option<&str> {
-        match &self.content {
-            Content::Kept { body, .. } => Some(body),
-            Content::Erased(note) => {
-                Note::parse(note).and_then(|note| note.amended()).ok().flatten().map(|(body, _)| body)
-            }
-        }
     }
 }
