@@ -250,7 +250,11 @@ async fn a_late_seed_is_fetched_or_told_that_the_crawl_is_over() {
         let done = Arc::new(Notify::new());
         let telling = done.clone();
         let builder = crawler(&net, &["http://a.test/", "http://b.test/"])
-            .on_outcome(move |outcome| if outcome.url.path() == "/last" { telling.notify_one() })
+            .on_outcome(move |outcome| {
+                if outcome.url.path() == "/last" {
+                    telling.notify_one()
+                }
+            })
             .configure(|file| file.crawl.linger = Some(comity::config::Span(Duration::from_secs(300))));
         let crawler = builder.build().unwrap();
         let (control, clock) = (crawler.control(), crawler.clock());
