@@ -282,9 +282,8 @@ impl CrawlerBuilder {
             fetcher,
             clock: clock.clone(),
             identity: config.identity.clone(),
-            live: RwLock::new(Arc::new(Live { limits: config.limits.clone() })),
+            live: RwLock::new(Arc::new(Live::of(&config))),
             traps,
-            revisit: config.revisit,
             types: Arc::new(config.types.clone()),
             page: config.page,
             per_origin: config.politeness.per_origin,
@@ -298,7 +297,7 @@ impl CrawlerBuilder {
         let (stop, stopped) = StopHandle::new();
         let (published, progress) = watch::channel(Progress::default());
         let (handle, door) = (Control::running(&shared), door(dir.as_deref(), work, &mut notes)?);
-        let engine = Engine::new(shared, config.politeness.total, stopped, published);
+        let engine = Engine::new(shared, stopped, published);
         Ok(Crawler { engine, seeds, notes, stop, progress, clock, control: handle, door })
     }
 }

@@ -141,6 +141,8 @@ fn killed_at_any_instant_a_crawl_goes_on_and_misses_no_page() {
     assert_eq!(audit.violation_count(), again, "killed after {kills:?}: {audit}");
     assert!(again <= (TOTAL * kills.len()) as u64, "killed after {kills:?}: {audit}");
     assert_eq!(verified(&dir).len() as u32, size.origins * (size.pages + 1), "a record of every page and robots.txt");
+    let verify = start(home.path(), &["verify".to_owned(), dir.display().to_string()]).wait_with_output().unwrap();
+    assert_eq!(verify.status.code(), Some(0), "killed after {kills:?}: {}", stderr(&verify));
 }
 
 /// The lines that are stated as safe in the directory of a crawl.

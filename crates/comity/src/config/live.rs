@@ -1,11 +1,13 @@
 //! Which changes a running crawl takes in.
 
 use super::diff::{Change, changes};
-use super::{ConfigError, CrawlConfig};
+use super::{ConfigError, CrawlConfig, RevisitPolicy};
 
 /// Keys that take effect while a crawl runs. Our choice: what slows down, leaves out or ends; and written exceptions, which
-/// have a justification of their own. Everything else is of a whole run.
-const LIVE: [&str; 17] = [
+/// have a justification of their own; how many visits there are at once, how often and when a page comes again. Everything else is
+/// of a whole run: `per_origin` and the budgets of origins and domains are the queue's, which takes them in when it is opened.
+const LIVE: [&str; 24] = [
+    "politeness.total",
     "politeness.delay",
     "politeness.max_crawl_delay",
     "politeness.per_address",
@@ -21,9 +23,19 @@ const LIVE: [&str; 17] = [
     "crawl.max_duration",
     "crawl.max_bytes",
     "crawl.linger",
+    "crawl.retries",
+    "crawl.revisit",
+    "revisit.min",
+    "revisit.max",
+    "revisit.start",
+    "revisit.pages",
     "optout.files",
     "override",
 ];
+
+fn revisits(config: &CrawlConfig) -> bool {
+    config.revisit.policy != RevisitPolicy::Never
+}
 
 /// The changes from one configuration to the other, in words, for a crawl that runs under the first.
 ///
@@ -37,7 +49,10 @@ pub(crate) fn live_changes(before: &CrawlConfig, after: &CrawlConfig) -> Result<
         let told: Vec<String> = changes.iter().filter(refuse).map(ToString::to_string).collect();
         (!told.is_empty()).then(|| told.join("; "))
     };
-    let is_live = |change: &Change| LIVE.contains(&change.key());
+    // Whether there are visits at all is told to the queue when it is opened: from there on it knows civil time, or does not.
+    let begins_or_ends = revisits(before) != revisits(after);
+    let is_live =
+        |change: &Change| LIVE.contains(&change.key()) && !(begins_or_ends && change.key() == "crawl.revisit");
     if let Some(told) = refused(&|change| !is_live(change) && change.changes_meaning()) {
         return Err(ConfigError::new(format!("the crawl would mean something else: {told}; nothing was changed"))
             .hint("stop it, and go on with --accept-config, or crawl into another directory"));

@@ -34,7 +34,8 @@ const PAGE: usize = 1000;
 
 impl Control {
     /// Puts another configuration in force, for queued URLs and leases that are not sent too: delays, gaps and rates, `include`
-    /// and `exclude`, opt-out files, overrides, limits. All or nothing.
+    /// and `exclude`, opt-out files, overrides, limits, retries,
+    /// places and revisits. All or nothing.
     ///
     /// The answer names the changes, and comes when the exchanges that began under the old settings are over, 35 s at most:
     /// `open` tells how many are not. Seeds that the crawl has stay; records that follow name the new configuration's digest.
@@ -149,7 +150,7 @@ fn apply(shared: &Shared, next: &CrawlConfig, optouts: OptOutFiles) -> Arc<Live>
     });
     drop(shared.gate.look_at_optouts());
     shared.tally().add_overrides(&next.overrides);
-    shared.set_live(Live { limits: next.limits.clone() })
+    shared.set_live(Live::of(next))
 }
 
 /// Tells who waits until told when its turn is by the new settings: a longer `max_crawl_delay` or an override may let in whom the

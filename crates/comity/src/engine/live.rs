@@ -7,7 +7,7 @@ use comity_url::CrawlUrl;
 
 use super::Shared;
 use super::errand::Errand;
-use crate::config::CrawlLimits;
+use crate::config::{CrawlConfig, CrawlLimits, RevisitSettings};
 use crate::keep::Trip;
 
 /// The settings of one time. A visit holds those that it began under until it is over: so it is known when nobody works by the
@@ -15,6 +15,23 @@ use crate::keep::Trip;
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) limits: CrawlLimits,
+    /// Visits under way at once.
+    pub(crate) total: u32,
+    /// What is visited anew, and when: for the next visit of what is fetched from now on.
+    pub(crate) revisit: RevisitSettings,
+}
+
+impl Live {
+    /// What of a configuration may change while a crawl runs, and is no affair of the gate's.
+    pub(crate) fn of(config: &CrawlConfig) -> Self {
+        let CrawlConfig { limits, politeness, revisit, .. } = config;
+        Self { limits: limits.clone(), total: politeness.total, revisit: *revisit }
+    }
+
+    /// Visits that may be under way at once, one at least.
+    pub(super) fn places(&self) -> usize {
+        usize::try_from(self.total).unwrap_or(usize::MAX).max(1)
+    }
 }
 
 impl Shared {

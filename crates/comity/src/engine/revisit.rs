@@ -77,7 +77,7 @@ impl Shared {
     /// What an answer says of its URL. Reads the body, where a policy wants it.
     pub(super) async fn news(&self, trip: &Trip, capture: &Capture) -> Result<News, Error> {
         let before = trip.visited.as_deref().filter(|visited| visited.is_visited());
-        if self.revisit.policy == RevisitPolicy::Never && before.is_none() {
+        if self.live().revisit.policy == RevisitPolicy::Never && before.is_none() {
             return Ok(News::NONE);
         }
         let known = before.and_then(|before| before.payload);
@@ -113,14 +113,14 @@ impl Shared {
         let told_news = was_visited && trip.priority == 0;
         let tells_news = trip.seed || errand == Errand::Sitemap || seen.is_list || told_news;
         // What was never there is not waited for, but for what the operator or the site itself has named.
-        let is_wanted = tells_news || (self.revisit.pages && (was_visited || news.finding == Finding::First));
+        let is_wanted = tells_news || (self.live().revisit.pages && (was_visited || news.finding == Finding::First));
         let is_redirect = matches!(next, Next::Redirect(_) | Next::DeadRedirect);
         let moved_for_good = is_redirect && matches!(seen.status, Some(301 | 308));
         if moved_for_good || (is_redirect && !was_visited) || !is_wanted {
             return None;
         }
         let floor = self.revisit_floor(trip.url.origin(), seen);
-        let NextVisit { interval, gone } = self.revisit.policy.next(before, news.finding, floor)?;
+        let NextVisit { interval, gone } = self.live().revisit.policy.next(before, news.finding, floor)?;
         let priority = match news.finding {
             _ if tells_news => 0,
             Finding::First | Finding::Changed => BEHIND_NEW,
@@ -140,7 +140,7 @@ impl Shared {
             return None;
         }
         let floor = self.revisit_floor(trip.url.origin(), &Seen::default());
-        let NextVisit { interval, gone } = self.revisit.policy.next(Some(before), Finding::Nothing, floor)?;
+        let NextVisit { interval, gone } = self.live().revisit.policy.next(Some(before), Finding::Nothing, floor)?;
         let visited = Visited { interval, gone, ..before.clone() };
         Some(Box::new(Revisit { at: self.due_after(interval), priority: trip.priority, visited }))
     }
@@ -157,7 +157,7 @@ impl Shared {
 
     /// What the sitemap `list` of an origin says of when an entry changes; `None` where that does not count.
     pub(super) fn hint(&self, entry: &SitemapEntry, (from, list): (&Origin, &Seen)) -> Option<Hint> {
-        let RevisitPolicy::Sitemap(intervals) = self.revisit.policy else { return None };
+        let RevisitPolicy::Sitemap(intervals) = self.live().revisit.policy else { return None };
         let now = self.clock.wall();
         // A date in the future was not seen by anybody.
         let modified =

@@ -21,7 +21,6 @@ const BESIDE: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Engine {
     shared: Arc<Shared>,
-    total: usize,
     started: Instant,
     tasks: JoinSet<Result<(), Error>>,
     /// Which lease a task works on: should the task panic, the lease goes back.
@@ -72,15 +71,9 @@ impl Drop for Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        total: u32,
-        stop: watch::Receiver<Stop>,
-        progress: watch::Sender<Progress>,
-    ) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, stop: watch::Receiver<Stop>, progress: watch::Sender<Progress>) -> Self {
         Self {
             started: shared.clock.now(),
-            total: usize::try_from(total).unwrap_or(usize::MAX).max(1),
             tasks: JoinSet::new(),
             works: HashMap::new(),
             visits: 0,
@@ -211,7 +204,8 @@ impl Engine {
 
     /// Starts robots.txt flights, bounded beside the visits.
     fn start_robots(&mut self) {
-        while *self.stop.borrow() == Stop::Run && self.tasks.len() < self.total.saturating_mul(BESIDE) {
+        while *self.stop.borrow() == Stop::Run && self.tasks.len() < self.shared.live().places().saturating_mul(BESIDE)
+        {
             let Some(origin) = self.robots_waiting.pop_front() else { return };
             self.tasks.spawn(self.shared.clone().ask_robots(origin));
         }
@@ -219,8 +213,9 @@ impl Engine {
 
     /// How many visits may start: free places, and never more than the page limit leaves.
     fn places(&self) -> usize {
-        let free = self.total.saturating_sub(self.visits);
-        let beside = self.total.saturating_mul(BESIDE).saturating_sub(self.tasks.len());
+        let total = self.shared.live().places();
+        let free = total.saturating_sub(self.visits);
+        let beside = total.saturating_mul(BESIDE).saturating_sub(self.tasks.len());
         let pages = self.spent().pages;
         let left = self.shared.live().limits.max_pages.map_or(usize::MAX, |most| {
             usize::try_from(most.saturating_sub(pages)).unwrap_or(usize::MAX).saturating_sub(self.visits)

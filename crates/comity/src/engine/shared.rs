@@ -10,7 +10,6 @@ use comity_url::{CrawlUrl, Scope};
 use tokio::sync::Notify;
 
 use super::{Keys, Live, Traps};
-use crate::config::RevisitSettings;
 use crate::control::Running;
 use crate::directory::ScopeSeeds;
 use crate::keep::Keeper;
@@ -28,8 +27,6 @@ pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) live: RwLock<Arc<Live>>,
     pub(crate) traps: Traps,
-    /// What is visited anew, and when.
-    pub(crate) revisit: RevisitSettings,
     /// Media types whose bodies are read.
     pub(crate) types: Arc<MediaTypes>,
     /// What pages are read for beside their links.

@@ -1,5 +1,6 @@
 //! A configuration that changes while a crawl runs: what is queued is held to it too.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -293,11 +294,13 @@ async fn what_may_not_change_is_refused_by_name_and_changes_nothing() {
     let crawl = Steered::start(kept(&net, &["http://a.test/"], &d));
     let before = std::fs::read_to_string(d.join("crawl.toml")).unwrap();
     type Change = fn(&mut ConfigFile);
-    let table: [(Change, &str, &str); 8] = [
+    let table: [(Change, &str, &str); 10] = [
         (|file| file.agent.contact = Some("b@example.com".into()), "agent.contact", "--accept-config"),
         (|file| file.crawl.scope = Some("any".into()), "crawl.scope", "--accept-config"),
         (|file| file.robots.dialect = Some("google".into()), "robots.dialect", "--accept-config"),
-        (|file| file.politeness.total = Some(3), "politeness.total", "comity crawl --dir"),
+        (|file| file.politeness.per_origin = Some(3), "politeness.per_origin", "comity crawl --dir"),
+        (|file| file.crawl.max_pages_per_origin = Some(9), "crawl.max_pages_per_origin", "comity crawl --dir"),
+        (|file| file.crawl.revisit = Some("adaptive".into()), "crawl.revisit", "comity crawl --dir"),
         (|file| file.archive.warc = Some(false), "archive.warc", "comity crawl --dir"),
         (|file| file.crawl.seeds = texts(&["http://b.test/"]), "is a new seed", "comity frontier seed"),
         (|file| file.politeness.max_rate = Some("fast".into()), "max_rate", ""),
@@ -333,4 +336,56 @@ async fn what_may_not_change_is_refused_by_name_and_changes_nothing() {
     assert_eq!(summary.pages(), 13);
     assert!(summary.elapsed < Duration::from_secs(20), "at the old pace: {summary}");
     assert!(Auditor::new().floor(Duration::from_secs(1)).examine(&observer).is_clean());
+}
+
+#[tokio::test(start_paused = true)]
+async fn fewer_places_hold_from_the_next_visit_on() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let slow = |name| both(name, 15).latency(Duration::from_millis(700));
+    let (net, observer) = web([slow("a.test"), slow("b.test"), slow("c.test")]);
+    let mut crawl = Steered::start(kept(&net, &["http://a.test/", "http://b.test/", "http://c.test/"], &d));
+    fetched(&mut crawl.progress, 20).await;
+    let told = reload(&crawl, &d, |file| {
+        file.politeness.total = Some(1);
+        file.crawl.retries = Some(0);
+    });
+    assert_eq!(told.await.len(), 2);
+    let at = crawl.now();
+    crawl.end().await;
+    let log = observer.log();
+    let open =
+        |at: u64| log.iter().filter(move |seen| seen.arrived_us <= at && seen.ended_us.is_some_and(|end| end > at));
+    let most = |late: bool| {
+        let arrivals = log.iter().map(|seen| seen.arrived_us).filter(|arrived| (*arrived > at) == late);
+        arrivals.map(|arrived| open(arrived).count()).max().unwrap()
+    };
+    assert_eq!((most(false), most(true)), (3, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_interval_holds_for_what_is_visited_from_then_on() {
+    const HOUR: u64 = 3_600_000_000;
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let (net, observer) = web([both("a.test", 2)]);
+    let hours = |hours: u64| Some(Span(Duration::from_secs(hours * 3600)));
+    let builder = kept(&net, &["http://a.test/"], &d).configure(|file| {
+        file.crawl.revisit = Some("1h".into());
+        (file.crawl.linger, file.crawl.max_duration) = (hours(10), hours(20));
+    });
+    let mut crawl = Steered::start(builder);
+    fetched(&mut crawl.progress, 12).await;
+    reload(&crawl, &d, |file| file.crawl.revisit = Some("4h".into())).await;
+    let at = crawl.now();
+    crawl.end().await;
+    let mut visits: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for (url, arrived) in arrivals(&observer).into_iter().filter(|(url, _)| !url.ends_with(".txt")) {
+        visits.entry(url).or_default().push(arrived);
+    }
+    let gaps = |late: bool| {
+        let pairs = visits.values().flat_map(|times| times.windows(2)).filter(move |pair| (pair[0] > at) == late);
+        pairs.map(|pair| (pair[1] - pair[0]) / HOUR).collect::<BTreeSet<_>>()
+    };
+    assert_eq!((gaps(false), gaps(true)), (BTreeSet::from([1]), BTreeSet::from([4])), "{visits:?}");
 }

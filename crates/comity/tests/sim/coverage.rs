@@ -18,7 +18,7 @@ pub(crate) struct Coverage {
 }
 
 /// What has to be met at least once.
-const EVERYTHING: [&str; 56] = [
+const EVERYTHING: [&str; 57] = [
     "pages",
     "redirects",
     "retries",
@@ -62,6 +62,7 @@ const EVERYTHING: [&str; 56] = [
     "killed while requests were under way",
     "power cuts",
     "commits lost by power cuts",
+    "writes to the archive lost by power cuts",
     "drained",
     "stopped at once",
     "stopped: the queue's disk is full",
@@ -126,6 +127,7 @@ impl Coverage {
             self.met("killed while requests were under way", killed * open);
             self.met("power cuts", killed * planned(Fault::PowerCut));
             self.met("commits lost by power cuts", life.cut.commits);
+            self.met("writes to the archive lost by power cuts", life.cut.archived);
             self.met("drained", stopped * planned(Fault::Drain));
             self.met("stopped at once", stopped * planned(Fault::Stop));
             self.met("stopped: the queue's disk is full", full * planned(Fault::StoreFull));

@@ -1,9 +1,10 @@
 //! The machine's disk, as far as a crawl's storage goes: it outlives the crawl, fills up when told, and forgets at a power cut
 //! what was not made safe.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -11,6 +12,8 @@ use std::time::Duration;
 use comity_archive::{Backing, Disk, RealDisk};
 use comity_frontier::{Keyspace, MemoryStore, Row, Store, StoreError, WriteBatch};
 use tokio::time::Instant;
+
+use crate::plan::Dice;
 
 /// The queue's store. Clones are the same disk.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +37,10 @@ pub(crate) struct Cut {
     pub(crate) urls: u64,
     /// How old the oldest commit was that is gone.
     pub(crate) age: Duration,
+    /// Writes to records and WARC files that are gone, whole or in part. Their sizes differ from run to run.
+    pub(crate) archived: u64,
+    /// How old the oldest of these was.
+    pub(crate) archived_age: Duration,
 }
 
 impl SimStore {
@@ -60,6 +67,7 @@ impl SimStore {
             commits: lost.len() as u64,
             urls: lost.iter().map(|(_, batch)| left(batch) as u64).sum(),
             age: lost.first().map_or(Duration::ZERO, |(at, _)| at.elapsed()),
+            ..Cut::default()
         }
     }
 
@@ -102,18 +110,61 @@ impl Store for SimStore {
     }
 }
 
-/// Files of the archive: real ones, on a disk of which only so many bytes are left.
+/// Files of the archive: real ones, on a disk of which only so many bytes are left, and that forgets at a power cut some of what
+/// was not synced.
 #[derive(Clone, Debug)]
 pub(crate) struct SimFiles {
     room: Arc<AtomicU64>,
     refused: Arc<AtomicU64>,
+    written: Arc<Mutex<BTreeMap<PathBuf, Written>>>,
+}
+
+/// A file that this process has written.
+#[derive(Clone, Debug, Default)]
+struct Written {
+    len: u64,
+    /// What of it is on the device for certain.
+    safe: u64,
+    /// Writes that are not, each with its end and its instant.
+    unsafe_yet: Vec<(u64, Instant)>,
 }
 
 const PLENTY: u64 = u64::MAX;
 
 impl SimFiles {
     pub(crate) fn new() -> Self {
-        Self { room: Arc::new(AtomicU64::new(PLENTY)), refused: Arc::default() }
+        Self { room: Arc::new(AtomicU64::new(PLENTY)), refused: Arc::default(), written: Arc::default() }
+    }
+
+    fn note(&self, path: &Path, change: impl FnOnce(&mut Written)) {
+        change(self.written.lock().unwrap().entry(path.to_owned()).or_default());
+    }
+
+    /// The power fails: of each file any part of what was not synced is gone, from its end on; one that never was may be gone
+    /// whole. Gives how many writes, and how old the oldest was.
+    pub(crate) fn cut_power(&self, dice: &Dice) -> (u64, Duration) {
+        let (mut writes, mut age) = (0, Duration::ZERO);
+        for (path, Written { len: _, safe, unsafe_yet }) in std::mem::take(&mut *self.written.lock().unwrap()) {
+            let Some((_, since)) = unsafe_yet.first().filter(|_| path.exists()) else { continue };
+            let whole = usize::try_from(dice.below(unsafe_yet.len() as u64 + 1)).unwrap();
+            let begins = unsafe_yet[..whole].last().map_or(safe, |(end, _)| *end);
+            let next = unsafe_yet.get(whole).map_or(0, |(end, _)| end - begins);
+            let kept = begins + next * dice.below(100) / 100;
+            if kept == 0 && dice.percent(50) {
+                std::fs::remove_file(&path).unwrap();
+            } else {
+                File::options().write(true).open(&path).unwrap().set_len(kept).unwrap();
+            }
+            if whole < unsafe_yet.len() {
+                (writes, age) = (writes + (unsafe_yet.len() - whole) as u64, age.max(since.elapsed()));
+            }
+        }
+        (writes, age)
+    }
+
+    /// The process ends: what it wrote is the machine's, which goes on.
+    pub(crate) fn process_ended(&self) {
+        self.written.lock().unwrap().clear();
     }
 
     /// Lets so many bytes more be written; `None` as many as are wanted.
@@ -131,7 +182,9 @@ impl SimFiles {
 impl Disk for SimFiles {
     fn create(&self, path: &Path) -> io::Result<Box<dyn Backing>> {
         let is_copy = path.extension().is_some_and(|end| end == "tmp");
-        Ok(Box::new(SimFile { file: File::create_new(path)?, is_copy, disk: self.clone() }))
+        let file = SimFile { file: File::create_new(path)?, path: path.to_owned(), is_copy, disk: self.clone() };
+        self.note(path, |written| *written = Written::default());
+        Ok(Box::new(file))
     }
 
     fn free(&self, folder: &Path) -> io::Result<Option<u64>> {
@@ -142,6 +195,7 @@ impl Disk for SimFiles {
 #[derive(Debug)]
 struct SimFile {
     file: File,
+    path: PathBuf,
     /// It is to take the place of a file that is whole, or to go.
     is_copy: bool,
     disk: SimFiles,
@@ -149,6 +203,7 @@ struct SimFile {
 
 impl Write for SimFile {
     /// The write that meets the end is cut short.
+    #[expect(clippy::disallowed_methods, reason = "the simulated disk stands outside of the crawl")]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.disk.room.load(Ordering::Relaxed);
         let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
@@ -160,6 +215,10 @@ impl Write for SimFile {
         if room != PLENTY {
             self.disk.room.store(room - written as u64, Ordering::Relaxed);
         }
+        self.disk.note(&self.path, |file| {
+            file.len += written as u64;
+            file.unsafe_yet.push((file.len, Instant::now()));
+        });
         Ok(written)
     }
 
@@ -170,10 +229,17 @@ impl Write for SimFile {
 
 impl Backing for SimFile {
     fn cut(&mut self, len: u64) -> io::Result<()> {
-        Backing::cut(&mut self.file, len)
+        Backing::cut(&mut self.file, len)?;
+        self.disk.note(&self.path, |file| {
+            (file.len, file.safe) = (len, file.safe.min(len));
+            file.unsafe_yet.retain(|(end, _)| *end <= len);
+        });
+        Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
-        Backing::sync(&self.file)
+        Backing::sync(&self.file)?;
+        self.disk.note(&self.path, |file| (file.safe, file.unsafe_yet) = (file.len, Vec::new()));
+        Ok(())
     }
 }

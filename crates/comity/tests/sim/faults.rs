@@ -47,7 +47,7 @@ pub(crate) struct Life {
 pub(crate) enum Fault {
     /// As by `kill -9`: every future is dropped, nothing is closed.
     Kill,
-    /// The same, and what was not made safe is gone from the queue's disk.
+    /// The same, and what was not made safe is gone from the queue's disk, and in any part from the archive's.
     PowerCut,
     /// Ctrl-C once.
     Drain,

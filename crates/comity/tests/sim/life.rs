@@ -3,10 +3,12 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use comity::policy::SeededRandom;
 use comity::{Crawler, Error, Summary};
 
 use crate::disk::Cut;
 use crate::faults::{Fault, Life};
+use crate::plan::Dice;
 use crate::stage::Stage;
 
 /// How one process of the crawl went.
@@ -72,9 +74,14 @@ impl Stage<'_> {
         turns(LAST_TURNS).await;
         self.observer.clients_died();
         let cut = match life {
-            Some(Life { end: Fault::PowerCut, .. }) if matches!(end, LifeEnd::Killed) => self.store.cut_power(),
+            Some(Life { end: Fault::PowerCut, .. }) if matches!(end, LifeEnd::Killed) => {
+                let dice = Dice(SeededRandom::new(self.plan.seed ^ (number as u64).rotate_left(40)));
+                let (archived, archived_age) = self.files.cut_power(&dice);
+                Cut { archived, archived_age, ..self.store.cut_power() }
+            }
             _ => Cut::default(),
         };
+        self.files.process_ended();
         let was_full = refused() > before;
         self.store.set_full(false);
         self.files.set_room(None);

@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use comity::UrlEnding;
+use comity_testweb::Sighting;
 
 use crate::laws::SYNCED_EVERY;
+use crate::life::Lived;
 use crate::run::Run;
 
 /// The laws of ends and beginnings that a run breaks.
 pub(crate) fn broken(run: &Run) -> Vec<String> {
     let mut broken = quiet_between(run);
     for (number, life) in run.lives.iter().enumerate() {
-        if life.cut.age > SYNCED_EVERY {
-            broken.push(format!("process {number}: the power cut took {:?} of work", life.cut.age));
+        let age = life.cut.age.max(life.cut.archived_age);
+        if age > SYNCED_EVERY {
+            broken.push(format!("process {number}: the power cut took {age:?} of work"));
         }
     }
     match &run.records {
@@ -43,7 +46,8 @@ fn on_record(run: &Run) -> Vec<String> {
             UrlEnding::Failed(_) => ["failed", "not_fetched"],
         };
         let records = kept.pages.get(&told.url).map_or(&[][..], Vec::as_slice);
-        if !records.iter().any(|(outcome, _)| wanted.contains(&outcome.as_str())) {
+        let is_lost = run.lives.get(told.life).is_some_and(|life| may_be_lost(life, told.at_us));
+        if !is_lost && !records.iter().any(|(outcome, _)| wanted.contains(&outcome.as_str())) {
             broken.push(format!("{}: told {} at {}, on record {records:?}", told.url, told.ending, told.at_us));
         }
     }
@@ -64,7 +68,8 @@ fn on_record(run: &Run) -> Vec<String> {
     let page = missing(&pages, &|url| kept.pages.get(url).map_or(0, |records| records.len() as u64));
     let file = missing(&robots, &|url| u64::from(kept.robots.get(url).copied().unwrap_or(0)));
     // Beside the visits fly as many for robots.txt as there are origins.
-    let (most_pages, most_files) = (breaks * total, breaks * total * 4);
+    let (lost_pages, lost_files) = lost(run);
+    let (most_pages, most_files) = (breaks * total + lost_pages, breaks * total * 4 + lost_files);
     for (what, unrecorded, most) in [("pages", page, most_pages), ("robots.txt", file, most_files)] {
         if unrecorded > most + run.ordered_panics {
             broken.push(format!("{unrecorded} requests for {what} are not on record, {most} may have been under way"));
@@ -73,9 +78,26 @@ fn on_record(run: &Run) -> Vec<String> {
     broken
 }
 
+/// The record of what ended at that moment of the process may be gone: a power cut took it.
+fn may_be_lost(life: &Lived, at_us: u64) -> bool {
+    let age_us = u64::try_from(life.cut.archived_age.as_micros()).unwrap();
+    life.cut.archived > 0 && (life.ended_us.saturating_sub(age_us)..=life.ended_us).contains(&at_us)
+}
+
+/// Requests for pages and for robots.txt whose records power cuts may have taken.
+fn lost(run: &Run) -> (u64, u64) {
+    let log = run.observer.log();
+    let is_lost = |seen: &&Sighting| {
+        seen.ended_us.is_some_and(|ended_us| run.lives.iter().any(|life| may_be_lost(life, ended_us)))
+    };
+    let (files, pages): (Vec<_>, Vec<_>) =
+        log.iter().filter(is_lost).partition(|seen| seen.request.target_text().ends_with(".txt"));
+    (pages.len() as u64, files.len() as u64)
+}
+
 /// Some process forgot what it had told: pages may end twice.
 pub(crate) fn forgets(run: &Run) -> bool {
-    run.lives.iter().any(|life| life.cut.commits > 0)
+    run.lives.iter().any(|life| life.cut.commits > 0 || life.cut.archived > 0)
 }
 
 /// URLs that may have left the queue without being told: the process died between the two.
@@ -85,7 +107,7 @@ pub(crate) fn untold(run: &Run) -> u64 {
 
 /// Requests for pages that may have been made in vain: what was under way at a break, and what a power cut took.
 pub(crate) fn repeats(run: &Run) -> u64 {
-    run.breaks().map(|life| u64::from(run.settings.total) + life.cut.urls).sum()
+    run.breaks().map(|life| u64::from(run.settings.total) + life.cut.urls).sum::<u64>() + lost(run).0
 }
 
 /// Of all URLs that the queue's disk took in, every one was told or is left.

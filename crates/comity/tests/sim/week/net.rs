@@ -12,18 +12,28 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Size;
 use super::page::{Page, robots};
-use super::watch::Watch;
+use super::watch::{Moment, Watch};
 
 /// Origins that share an address.
 const PER_ADDRESS: u32 = 4;
 /// The name of an origin is `o17.test`: a registrable domain of its own.
 const SUFFIX: &str = ".test";
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WeekNet {
     pub(crate) watch: Watch,
     pub(crate) clock: Arc<SystemClock>,
+    /// Which process of the crawl it is, and when that began.
+    pub(crate) process: (usize, u64),
     pub(crate) size: Size,
+}
+
+impl WeekNet {
+    fn moment(&self) -> Moment {
+        let (process, began_us) = self.process;
+        let (ran_us, civil_ms) = (self.clock.now().as_micros(), self.clock.wall().unix_millis());
+        Moment { process, now_us: began_us + ran_us, ran_ms: i64::try_from(ran_us / 1000).unwrap(), civil_ms }
+    }
 }
 
 impl Net for WeekNet {
@@ -35,7 +45,7 @@ impl Net for WeekNet {
     }
 
     fn connect(&self, _: SocketAddr) -> BoxFuture<'static, io::Result<Box<dyn Io>>> {
-        let server = Server { watch: self.watch.clone(), clock: self.clock.clone(), pages: self.size.pages };
+        let server = Server(self.clone());
         let stream = Stream { server, asked: Vec::new(), answer: Vec::new(), reader: None };
         Box::pin(std::future::ready(Ok(Box::new(stream) as Box<dyn Io>)))
     }
@@ -55,11 +65,7 @@ pub(crate) fn path(page: u32, pages: u32) -> String {
     format!("/{folder}/{page}")
 }
 
-struct Server {
-    watch: Watch,
-    clock: Arc<SystemClock>,
-    pages: u32,
-}
+struct Server(WeekNet);
 
 impl Server {
     fn answer(&self, head: &[u8]) -> Option<Vec<u8>> {
@@ -70,17 +76,19 @@ impl Server {
             fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
         };
         let origin = number(field("host")?)?;
-        let now = self.clock.now().as_micros();
+        let Self(net) = self;
+        let moment = net.moment();
+        let now = moment.now_us;
         let asked = [field("if-none-match"), field("if-modified-since")];
         let page = if target == "/robots.txt" {
-            self.watch.robots_asked(origin, now);
+            net.watch.robots_asked(origin, now);
             robots(Watch::delay(origin))
         } else {
             let page = target.strip_prefix("/p/").and_then(|page| page.parse().ok());
-            self.watch.page_asked(origin, page, asked, now);
-            Page::of(page?, self.pages, now)
+            net.watch.page_asked(origin, page, asked, moment);
+            Page::of(page?, net.size.pages, now)
         };
-        let is_known = self.watch.answered(page.is_held_by(asked));
+        let is_known = net.watch.answered(page.is_held_by(asked));
         Some(page.answer(is_known).into_bytes())
     }
 }

@@ -19,6 +19,10 @@ struct Seen {
     not_modified: u64,
     /// Shortest time between two visits of a page, in seconds.
     least: u32,
+    /// What the process that runs took for the time when it began.
+    epoch_ms: i64,
+    /// The clients' clock is wrong at times: lives of a robots.txt are what they take them for.
+    lenient: bool,
     /// Requests that nobody should make, the first of them in words.
     breaches: u64,
     first: Vec<String>,
@@ -34,6 +38,32 @@ struct Row {
     robots_us: u64,
     /// How often each page was, and when last, in seconds.
     visits: Vec<(u32, u32)>,
+    /// When each was visited last by the client's clock, and in which process.
+    civil: Vec<Option<Moment>>,
+}
+
+/// When something was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) process: usize,
+    /// Since the begin of the web.
+    pub(crate) now_us: u64,
+    /// Since the begin of the process.
+    pub(crate) ran_ms: i64,
+    /// What the process takes for the time.
+    pub(crate) civil_ms: i64,
+}
+
+impl Moment {
+    /// How long after `earlier` the queue of the client takes it to be: by its own clock within a process; from one to the next by
+    /// civil time, as it was when the process began.
+    fn after(self, earlier: Self, epoch_ms: i64) -> i64 {
+        if self.process == earlier.process {
+            self.ran_ms - earlier.ran_ms
+        } else {
+            epoch_ms + self.ran_ms - earlier.civil_ms
+        }
+    }
 }
 
 const SECOND: u64 = 1_000_000;
@@ -46,7 +76,11 @@ const MOST_TOLD: usize = 20;
 
 impl Watch {
     pub(crate) fn new(size: Size) -> Self {
-        let row = || Row { visits: vec![(0, 0); size.pages as usize], ..Row::default() };
+        let row = || Row {
+            visits: vec![(0, 0); size.pages as usize],
+            civil: vec![None; size.pages as usize],
+            ..Row::default()
+        };
         let origins = (0..size.origins).map(|_| row()).collect();
         let least = u32::try_from(size.least().as_secs()).unwrap();
         let seen = Seen {
@@ -55,6 +89,8 @@ impl Watch {
             robots: 0,
             not_modified: 0,
             least,
+            epoch_ms: 0,
+            lenient: size.is_lenient,
             breaches: 0,
             first: Vec::new(),
             tightest_us: u64::MAX,
@@ -77,7 +113,7 @@ impl Watch {
         seen.robots += 1;
         let row = &seen.origins[origin as usize];
         let age = now_us.saturating_sub(row.robots_us);
-        let again = row.robots_us > 0 && age < DAY - EARLY;
+        let again = row.robots_us > 0 && age < DAY - EARLY && !seen.lenient;
         seen.hold(!again, || format!("o{origin}: robots.txt again after {age} µs"));
         seen.arrived(origin, now_us);
         seen.origins[origin as usize].robots_us = now_us;
@@ -90,20 +126,23 @@ impl Watch {
     }
 
     /// Notes a request for a page, with its conditions; `None` is the one that robots.txt refuses, or none at all.
-    pub(crate) fn page_asked(&self, origin: u32, page: Option<u32>, asked: [Option<&str>; 2], now_us: u64) {
+    pub(crate) fn page_asked(&self, origin: u32, page: Option<u32>, asked: [Option<&str>; 2], moment: Moment) {
+        let now_us = moment.now_us;
         let mut seen = self.lock();
         seen.pages += 1;
         let row = &seen.origins[origin as usize];
         let age = now_us.saturating_sub(row.robots_us);
-        let known = row.robots_us > 0 && age <= DAY + GRACE;
+        let known = row.robots_us > 0 && (age <= DAY + GRACE || seen.lenient);
         let now = u32::try_from(now_us / SECOND).unwrap();
         let visit = page.map(|page| row.visits[page as usize]);
+        let before = page.and_then(|page| row.civil[page as usize]);
+        let gap = before.map(|before| moment.after(before, seen.epoch_ms));
         seen.hold(known, || format!("o{origin}/{page:?}: robots.txt is {age} µs old"));
         seen.hold(page.is_some(), || format!("o{origin}: a refused page was asked for"));
         let (times, last) = visit.unwrap_or_default();
-        // In whole seconds, of which the last may have begun early.
-        let early = times > 0 && now + 1 < last + seen.least;
-        seen.hold(!early, || format!("o{origin}/{page:?}: again after {} s", now - last));
+        // Civil time is told in whole milliseconds.
+        let early = gap.is_some_and(|gap| gap + 1 < i64::from(seen.least) * 1000);
+        seen.hold(!early, || format!("o{origin}/{page:?}: again after {gap:?} ms, {} s truly", now - last));
         let wanted = page.filter(|_| times > 0).and_then(|page| validator(page, day(u64::from(last) * SECOND)));
         let wanted = match &wanted {
             None => [None, None],
@@ -114,7 +153,13 @@ impl Watch {
         seen.arrived(origin, now_us);
         if let Some(page) = page {
             seen.origins[origin as usize].visits[page as usize] = (times + 1, now);
+            seen.origins[origin as usize].civil[page as usize] = Some(moment);
         }
+    }
+
+    /// A process of the client begins, and takes this for the time.
+    pub(crate) fn begins(&self, epoch_ms: i64) {
+        self.lock().epoch_ms = epoch_ms;
     }
 
     /// Answers 304 to requests for pages or robots.txt.
