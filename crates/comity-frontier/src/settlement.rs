@@ -117,6 +117,18 @@ impl Settlement {
             | Self::Failed { lease, .. } => *lease,
         }
     }
+
+    /// When its origin is due again by what it tells of it; `None` when it tells nothing.
+    pub(crate) fn ready_at(&self) -> Option<Instant> {
+        match self {
+            Self::Done { turn, .. }
+            | Self::Retry { turn, .. }
+            | Self::Failed { turn, .. }
+            | Self::Again { told: Some((_, turn)), .. } => Some(turn.ready.at),
+            Self::Snooze { turn, until, .. } => Some(turn.ready.at.max(*until)),
+            Self::Refused { .. } | Self::Again { told: None, .. } => None,
+        }
+    }
 }
 
 /// What became of a settlement.

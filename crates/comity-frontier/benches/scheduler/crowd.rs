@@ -142,7 +142,7 @@ impl Crowd {
                     return true;
                 }
                 Step::Recall => panic!("all origins are in memory"),
-                Step::Fill(fill) => panic!("{} was read ahead", fill.origin()),
+                Step::Fill(fill) => panic!("{fill:?} was read ahead"),
                 Step::Judge(candidate) => granted.push(self.scheduler.grant(candidate, allowance, self.now)),
             }
         }
@@ -152,7 +152,8 @@ impl Crowd {
     /// Settles what is answered by now.
     fn answer(&mut self, settled: &mut Vec<u32>) {
         let over = self.running.iter().take_while(|(at, ..)| *at <= self.now);
-        self.scheduler.look_ahead(over.map(|(_, lease, ..)| *lease));
+        let ends = over.map(|(_, lease, _, delay)| (*lease, Some(self.now.after(*delay))));
+        self.scheduler.look_ahead(ends);
         while let Some((_, lease, number, delay)) = self.running.pop_front_if(|(at, ..)| *at <= self.now) {
             let at = self.now.after(delay);
             let turn = Turn { ready: Ready { at, clock: Reason::RateOrigin }, overlap: Overlap::AfterHead };
@@ -170,7 +171,7 @@ impl Crowd {
 
     /// What the store would read: the origin's one URL, for every record that was appended and not read yet.
     fn rows(&self, fill: &Fill) -> Vec<(u64, Option<QueuedUrl>)> {
-        let host = fill.origin().host();
+        let host = self.scheduler.origin_of(fill).unwrap().host();
         let number: usize = host[1..host.len() - ".example".len()].parse().unwrap();
         let Site { url, sequence, .. } = &self.sites[number];
         (fill.from()..*sequence).take(fill.limit()).map(|row| (row, Some(url.clone()))).collect()

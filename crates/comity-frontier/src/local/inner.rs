@@ -54,7 +54,7 @@ impl<S: Store> Inner<S> {
 
     pub(super) fn settle(&mut self, batch: Vec<Settlement>, now: Instant) -> Result<Vec<Settled>, StoreError> {
         self.scheduler.advance(now);
-        self.scheduler.look_ahead(batch.iter().map(Settlement::lease));
+        self.scheduler.look_ahead(batch.iter().map(|settlement| (settlement.lease(), settlement.ready_at())));
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         ledger.left = self.left.as_ref().and_then(Left::next);
         let mut answers = Vec::with_capacity(batch.len());
@@ -343,13 +343,15 @@ impl<S: Store> Inner<S> {
     }
 
     fn fill(&mut self, fill: &Fill) -> Result<(), StoreError> {
-        let from = queue_key(fill.origin(), fill.priority(), fill.from());
-        let until = queue_end(fill.origin(), fill.priority(), fill.until());
+        let Some(origin) = self.scheduler.origin_of(fill) else { return Ok(()) };
+        let from = queue_key(origin, fill.priority(), fill.from());
+        let until = queue_end(origin, fill.priority(), fill.until());
         let rows = self.store.peek(Keyspace::Queue, &from, &until, fill.limit())?;
-        if rows.iter().any(|(key, _)| place_of(fill.origin(), key).is_none()) {
+        let is_broken = rows.iter().any(|(key, _)| place_of(origin, key).is_none());
+        let stored = rows.iter().map(|(key, value)| stored((origin, fill), key, value)).collect();
+        if is_broken {
             self.scheduler.has_broken_key(fill);
         }
-        let stored = rows.iter().map(|(key, value)| stored(fill, key, value)).collect();
         self.scheduler.filled(fill, stored);
         Ok(())
     }
@@ -387,8 +389,7 @@ impl Leased {
 }
 
 /// A row of the queue. A key that no queue record has counts as a damaged record of the place asked for.
-fn stored(fill: &Fill, key: &[u8], value: &[u8]) -> StoredUrl {
-    let origin = fill.origin();
+fn stored((origin, fill): (&Origin, &Fill), key: &[u8], value: &[u8]) -> StoredUrl {
     let Some((_, sequence)) = place_of(origin, key) else {
         tracing::warn!(%origin, "a queue record under a broken key stays where it is");
         return (fill.from(), None);

@@ -22,6 +22,8 @@ impl Scheduler {
         let stands = state.place.map(|place| place.at.max(place.since));
         let due = state.due(&self.config).zip(state.place).map(|(due, place)| due.max(place.since));
         assert_eq!(stands, due, "{} stands where it is due", state.origin);
+        let known = self.particulars.get(index as usize).map(|known| known.summary.bytes());
+        assert_eq!(Some(state.received), known, "{}: bytes received", state.origin);
         self.unchecked += 1;
         if self.unchecked > self.origins.len() + PAUSE {
             self.unchecked = 0;

@@ -20,6 +20,7 @@ pub(super) struct Deadlines {
 const SLACK: usize = 64;
 
 impl Deadlines {
+    #[inline]
     pub(super) fn add(&mut self, deadline: Instant, id: LeaseId) {
         if self.queue.back().is_none_or(|last| last.0 <= deadline) {
             self.queue.push_back((deadline, id));
@@ -35,6 +36,7 @@ impl Deadlines {
     }
 
     /// The lease has ended; to be followed by [`Deadlines::tidy`].
+    #[inline]
     pub(super) fn remove(&mut self, deadline: Instant, id: LeaseId) {
         if !self.renewed.is_empty() {
             self.renewed.remove(&(deadline, id));
@@ -61,6 +63,7 @@ impl Deadlines {
     }
 
     /// Drops what no longer holds, of `held` leases that run.
+    #[inline]
     pub(super) fn tidy(&mut self, held: u32, holds: impl Fn(Instant, LeaseId) -> bool) {
         while self.queue.pop_front_if(|(deadline, id)| !holds(*deadline, *id)).is_some() {}
         if self.queue.len() > 2 * held as usize + SLACK {

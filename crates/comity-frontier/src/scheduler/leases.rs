@@ -79,6 +79,7 @@ impl Leases {
     const LATE: usize = 4096;
 
     /// How many run.
+    #[inline]
     pub(super) const fn held(&self) -> u32 {
         self.held
     }
@@ -94,6 +95,7 @@ impl Leases {
     }
 
     /// Adds a lease. Whoever held its URL before and is late gets nothing any more.
+    #[inline]
     pub(super) fn open(&mut self, held: Held) -> LeaseId {
         if !self.late.is_empty()
             && let Some(late) = self.late.remove(&held.spot)
@@ -123,6 +125,7 @@ impl Leases {
     }
 
     /// Spot and fingerprint of a running or late lease, and whether it runs.
+    #[inline]
     pub(super) fn look(&self, id: LeaseId) -> Option<(Spot, UrlKey, bool)> {
         match &self.places.get(self.index(id)? as usize)?.state {
             State::Held(held) => Some((held.spot, held.key, true)),
@@ -140,6 +143,7 @@ impl Leases {
     }
 
     /// Takes a running or late lease out.
+    #[inline]
     pub(super) fn close(&mut self, id: LeaseId) -> Option<Closed> {
         let index = self.index(id)?;
         let place = self.places.get_mut(index as usize)?;
@@ -176,6 +180,7 @@ impl Leases {
     }
 
     /// Brings a deadline that holds to the front.
+    #[inline]
     fn tidy(&mut self) {
         let Self { places, deadlines, held, .. } = self;
         let holds = |deadline: Instant, id: LeaseId| {
@@ -209,6 +214,7 @@ impl Leases {
     }
 
     /// The place of a lease, if its generation is the current one.
+    #[inline]
     fn index(&self, id: LeaseId) -> Option<u32> {
         let place = self.places.get(place_of(id) as usize)?;
         (place.generation == generation_of(id)).then_some(place_of(id))
@@ -216,11 +222,13 @@ impl Leases {
 }
 
 /// The place a lease has in the table.
+#[inline]
 const fn place_of(id: LeaseId) -> u32 {
     (id.to_u64() & 0xffff_ffff) as u32
 }
 
 /// How often its place had been used when it began.
+#[inline]
 const fn generation_of(id: LeaseId) -> u32 {
     (id.to_u64() >> 32) as u32
 }

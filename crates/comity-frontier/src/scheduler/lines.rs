@@ -16,39 +16,47 @@ pub(super) struct Lines {
 
 impl Lines {
     /// As [`Due::place`].
+    #[inline]
     pub(super) fn place(
         &mut self,
         class: Class,
         origin: u32,
-        old: Option<Place>,
+        place: &mut Option<Place>,
         due: Option<Instant>,
         now: Instant,
-    ) -> Option<Place> {
+    ) {
         let line = &mut self.due[class.place()];
         line.skip_tickets(self.tickets);
-        let place = line.place(origin, old, due, now);
+        line.place(origin, place, due, now);
         self.tickets = line.last_ticket();
-        place
     }
 
     /// As [`Due::put`].
+    #[inline]
     pub(super) fn put(&mut self, class: Class, origin: u32, place: Place) {
         self.due[class.place()].put(origin, place);
     }
 
     /// As [`Due::remove`].
+    #[inline]
     pub(super) fn remove(&mut self, class: Class, origin: u32, place: Place) {
         self.due[class.place()].remove(origin, place);
     }
 
     /// The class whose turn it is of those in which something is due at `now`, and what has been due for longest in it.
+    #[inline]
     pub(super) fn choose(&mut self, now: Instant) -> Option<(Class, Key)> {
         let Self { due, shares, .. } = self;
+        if let Some(class) = only(due) {
+            shares.alone(class);
+            return due[class.place()].first_due(now).map(|first| (class, first));
+        }
         let class = shares.choose(|class| due[class.place()].first_due(now).is_some())?;
         due[class.place()].first_due(now).map(|first| (class, first))
     }
 
     /// The chosen class had a URL looked at.
+    #[inline]
     pub(super) const fn charge(&mut self) {
         self.shares.charge();
     }
@@ -56,6 +64,19 @@ impl Lines {
     /// As [`Due::first_ones`].
     pub(super) fn first_ones(&self, class: Class, now: Instant) -> impl Iterator<Item = u32> + '_ {
         self.due[class.place()].first_ones(now)
+    }
+
+    /// As [`Due::collect_due`], for each class.
+    pub(super) fn collect_due(&mut self, now: Instant, n: usize) -> Vec<u32> {
+        let mut origins = Vec::new();
+        self.due.iter_mut().for_each(|line| line.collect_due(now, n, &mut origins));
+        origins
+    }
+
+    /// As [`Due::touch`].
+    #[inline]
+    pub(super) fn touch(&self, class: Class, at: Instant) -> u64 {
+        self.due[class.place()].touch(at)
     }
 
     /// Those due at `now`, up to `n` of each class, since any may have the next `n` turns.
@@ -96,4 +117,11 @@ impl Lines {
     pub(super) const fn last_ticket(&self) -> u64 {
         self.tickets
     }
+}
+
+/// The class that has all origins that time makes due; `None` when there are several, or none.
+#[inline]
+fn only(due: &[Due; Class::ALL.len()]) -> Option<Class> {
+    let mut busy = Class::ALL.into_iter().filter(|class| !due[class.place()].is_idle());
+    busy.next().filter(|_| busy.next().is_none())
 }

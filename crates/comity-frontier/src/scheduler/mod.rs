@@ -33,7 +33,7 @@ use crate::{SchedulerConfig, Stats, Summary, TurnNews, Waiting};
 ///
 /// Every method takes the time and says what to do; whoever drives it ([`Local`](crate::Local)) reads and writes the
 /// store and asks the judge. It stores one instant per origin that it is *told* and computes no delay. None of its calls
-/// walks over all origins: a timing wheel finds the next one (decision 0034).
+/// walks over all origins: a timing wheel finds the next one (decisions 0034 and 0044).
 ///
 /// It knows the origins that are in memory; the others sleep in the store, and of those it knows when the first is due.
 ///
@@ -50,7 +50,9 @@ use crate::{SchedulerConfig, Stats, Summary, TurnNews, Waiting};
 ///    first among the deadlines is the earliest, and runs.
 /// 5. A class in which something is due has its turn after at most as many looks at others as their shares add up to.
 ///
-/// Debug builds check the first two for each origin that changes, the third now and then, so that it costs each change a
+/// 6. What a lease tells of the bytes received is what the origin's counts say.
+///
+/// Debug builds check the first two and the last for each origin that changes, the third now and then, so that it costs each change a
 /// constant share, and the fourth as their types say. The property tests hold all of it against a slow model.
 #[derive(Debug)]
 pub struct Scheduler {
@@ -139,6 +141,7 @@ impl Scheduler {
     }
 
     /// Tells the time; an earlier one than before counts as that.
+    #[inline]
     pub fn advance(&mut self, now: Instant) {
         self.latest = self.latest.max(now);
     }
@@ -146,6 +149,9 @@ impl Scheduler {
     /// Replaces the counts of an origin by those just committed, with its key among those that come due.
     pub(crate) fn adopt(&mut self, origin: &Origin, summary: Summary, row: Option<Row>) {
         let index = self.know(origin);
+        if let Some(state) = self.origins.get_mut(index as usize) {
+            state.received = summary.bytes();
+        }
         if let Some(known) = self.particulars.get_mut(index as usize) {
             known.summary = summary;
             known.row = row;
@@ -249,6 +255,7 @@ impl Scheduler {
         Waiting { origin, why, until: told, queued }
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
         self.leases.held() >= self.config.leases.max(1)
     }
@@ -282,17 +289,19 @@ impl Scheduler {
     }
 
     /// Changes an origin and moves it to where it then belongs among the due ones.
+    #[inline]
     fn with(&mut self, index: u32, change: impl FnOnce(&mut OriginState, &mut Shelf)) {
         let Some(state) = self.origins.get_mut(index as usize) else { return };
         change(state, &mut self.shelf);
         let due = state.due(&self.config);
-        state.place = self.due.place(state.class, index, state.place, due, self.latest);
+        self.due.place(state.class, index, &mut state.place, due, self.latest);
         if cfg!(debug_assertions) {
             self.check(index);
         }
     }
 
     /// As [`Scheduler::with`], for an origin that just had its turn: it goes behind all that are due.
+    #[inline]
     fn serve(&mut self, index: u32, change: impl FnOnce(&mut OriginState, &mut Shelf)) {
         if let Some(state) = self.origins.get_mut(index as usize)
             && let Some(place) = state.place.take()

@@ -28,14 +28,16 @@ pub(super) struct OriginState {
     clock: Reason,
     overlap: Overlap,
     pub(super) class: Class,
+    /// Refusals in a row since the last lease.
+    pub(super) refusals: u8,
     /// Leases whose head is outstanding.
     pub(super) heads: u32,
     /// Leases for fetches.
     pub(super) open: u32,
     /// Leases of any kind, unsettled refusals among them.
     pub(super) out: u32,
-    /// Refusals in a row since the last lease.
-    pub(super) refusals: u8,
+    /// Body bytes received of it, as its [`Summary`] has them: each lease tells them.
+    pub(super) received: u64,
     rarities: Option<Box<Rarities>>,
 }
 
@@ -101,22 +103,26 @@ impl OriginState {
             open: 0,
             out: 0,
             refusals: 0,
+            received: 0,
             rarities: None,
         }
     }
 
     /// What was told last.
+    #[inline]
     pub(super) const fn turn(&self) -> Turn {
         Turn { ready: Ready { at: self.told, clock: self.clock }, overlap: self.overlap }
     }
 
     /// Replaces what was told.
+    #[inline]
     pub(super) const fn set_turn(&mut self, turn: Turn) {
         let Turn { ready: Ready { at, clock }, overlap } = turn;
         (self.told, self.clock, self.overlap) = (at, clock, overlap);
     }
 
     /// What few origins have.
+    #[inline]
     pub(super) fn rare(&self) -> &Rarities {
         self.rarities.as_deref().unwrap_or(&NOTHING_RARE)
     }
@@ -132,11 +138,13 @@ impl OriginState {
     }
 
     /// The first of the retries that wait for an instant of their own.
+    #[inline]
     pub(super) fn first_retry(&self) -> Option<(Instant, u8, u64)> {
         self.rarities.as_ref()?.deferred.first().copied()
     }
 
     /// A lease was given: one less for the retries whose instant has come.
+    #[inline]
     pub(super) fn serve_overdue(&mut self) {
         if self.rare().overdue > 0 {
             self.change_rare(|rare| rare.overdue -= 1);
@@ -144,6 +152,7 @@ impl OriginState {
     }
 
     /// Reads from every line of the record.
+    #[inline]
     pub(super) fn touch(&self) -> u64 {
         let place = self.place.map_or(0, |place| place.at().as_micros());
         self.queue.first_cursor() ^ u64::from(self.pace.failures()) ^ place
@@ -151,6 +160,7 @@ impl OriginState {
 
     /// The earliest instant of its next lease; `None` while it is not eligible: nothing waits, or an end or a head
     /// has to come first. [`Instant::NEVER`] when it has to be told.
+    #[inline]
     pub(super) fn due(&self, config: &SchedulerConfig) -> Option<Instant> {
         if self.open >= config.per_origin.max(1) || (self.heads > 0 && self.overlap == Overlap::AfterHead) {
             return None;
@@ -181,6 +191,7 @@ impl OriginState {
     }
 
     /// The later of what was told before and now: two settlements may arrive in any order.
+    #[inline]
     pub(super) fn tell(&mut self, turn: Turn) {
         let ready = if turn.ready.at >= self.told { turn.ready } else { self.turn().ready };
         self.set_turn(Turn { ready, overlap: turn.overlap });

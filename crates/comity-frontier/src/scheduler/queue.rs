@@ -43,21 +43,25 @@ impl Level {
     }
 
     /// True when the first of those that wait is held ready: nothing in the store comes before it.
+    #[inline]
     pub(super) fn is_first_ready(&self, shelf: &Shelf) -> bool {
         self.front(shelf).is_some_and(|first| first.1)
     }
 
     /// The first of those that wait, when it is the URL alone that has to be read from the store.
+    #[inline]
     pub(super) fn first_hollow(&self, shelf: &Shelf) -> Option<u64> {
         self.front(shelf).filter(|first| !first.1).map(|first| first.0)
     }
 
     /// The first that stands here, if nothing in the store comes before it, and whether its URL is here.
+    #[inline]
     fn front(&self, shelf: &Shelf) -> Option<(u64, bool)> {
         self.ready.front(shelf).filter(|first| self.beyond == 0 || first.0 < self.cursor)
     }
 
     /// Nothing of it waits.
+    #[inline]
     const fn is_empty(&self) -> bool {
         self.beyond == 0 && self.ready.is_empty()
     }
@@ -65,11 +69,13 @@ impl Level {
 
 impl Queue {
     /// True when nothing waits here.
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Every priority with something waiting, in order.
+    #[inline]
     pub(super) fn levels(&self) -> &[Level] {
         &self.0
     }
@@ -83,21 +89,25 @@ impl Queue {
     }
 
     /// The sequence of the URL held ready that comes first.
+    #[inline]
     pub(super) fn first_sequence(&self, shelf: &Shelf) -> Option<u64> {
         self.0.first()?.ready.front(shelf).map(|first| first.0)
     }
 
     /// Where the first priority is read on.
+    #[inline]
     pub(super) fn first_cursor(&self) -> u64 {
         self.0.first().map_or(0, |level| level.cursor)
     }
 
     /// The most urgent priority with something waiting.
+    #[inline]
     pub(super) fn first(&mut self) -> Option<&mut Level> {
         self.0.first_mut()
     }
 
     /// Counts `count` records that were written at `sequence` and behind.
+    #[inline]
     pub(super) fn append(&mut self, priority: u8, sequence: u64, count: u64) {
         let level = self.level(priority);
         if level.beyond == 0 {
@@ -112,6 +122,7 @@ impl Queue {
     }
 
     /// Takes the first URL of the most urgent priority, if it is held ready.
+    #[inline]
     pub(super) fn pop(&mut self, shelf: &mut Shelf) -> Option<(u8, u64, QueuedUrl)> {
         let level = self.0.first_mut().filter(|level| level.is_first_ready(shelf))?;
         let Entry { sequence, queued } = level.ready.pop_front(shelf)?;
@@ -133,6 +144,7 @@ impl Queue {
 
     /// Takes in what the store holds from the cursor on; `exhausted` when that was all. Gives how many records were
     /// counted on but are not there.
+    #[inline]
     pub(super) fn fill(
         &mut self,
         shelf: &mut Shelf,
@@ -163,6 +175,7 @@ impl Queue {
         self.0.clear();
     }
 
+    #[inline]
     fn level(&mut self, priority: u8) -> &mut Level {
         let at = self.0.partition_point(|level| level.priority < priority);
         if self.0.get(at).is_none_or(|level| level.priority != priority) {
@@ -172,6 +185,7 @@ impl Queue {
         &mut self.0[at]
     }
 
+    #[inline]
     fn drop_empty(&mut self, priority: u8) {
         self.0.retain(|level| level.priority != priority || !level.is_empty());
     }

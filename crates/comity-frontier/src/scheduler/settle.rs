@@ -85,6 +85,7 @@ impl Scheduler {
 
     /// Everything changes at once: an origin that was not eligible for a moment would lose its place among those that
     /// are due.
+    #[inline]
     fn settle_held(&mut self, held: Held, settlement: &Settlement) {
         let (spot, errand) = (held.spot, held.errand);
         let index = spot.origin;
@@ -145,6 +146,7 @@ impl Scheduler {
 
 impl OriginState {
     /// Frees what a lease held.
+    #[inline]
     fn vacate(&mut self, errand: Errand) {
         let (head, open) = match errand {
             Errand::Head => (1, 1),
@@ -157,6 +159,7 @@ impl OriginState {
     }
 
     /// Takes in what the pacer says after a settlement.
+    #[inline]
     fn learn(&mut self, pace: OriginPace, turn: Turn) {
         self.pace = pace;
         self.tell(turn);

@@ -25,7 +25,14 @@ impl Shares {
         None
     }
 
+    /// No other class has anything: it is at the start of its turn, so that one that comes waits for one share at most.
+    #[inline]
+    pub(super) const fn alone(&mut self, class: Class) {
+        (self.current, self.left) = (class, class.share());
+    }
+
     /// One URL of the class was looked at.
+    #[inline]
     pub(super) const fn charge(&mut self) {
         self.left = self.left.saturating_sub(1);
     }

@@ -54,6 +54,7 @@ struct Slot {
 const _: () = assert!(size_of::<Slot>() == 64, "a slot is one cache line: taking a URL reads one");
 
 impl Slot {
+    #[inline]
     fn new(entry: Entry, next: Link) -> Self {
         let Entry { sequence, queued } = entry;
         let Some(queued) = queued else { return Self { sequence, ..Self::empty(next) } };
@@ -61,6 +62,7 @@ impl Slot {
         Self { url: Some(url), via, visited, key, sequence, depth, attempts, next, hops, seed }
     }
 
+    #[inline]
     fn empty(next: Link) -> Self {
         let key = UrlKey::from_bytes([0; 16]);
         Self {
@@ -78,6 +80,7 @@ impl Slot {
     }
 
     /// Gives what is here and leaves an empty slot.
+    #[inline]
     fn take(&mut self, next: Link) -> (Entry, Link) {
         let Self { url, via, visited, key, sequence, depth, attempts, next: behind, hops, seed } = self;
         let (via, visited) = (via.take(), visited.take());
@@ -89,14 +92,17 @@ impl Slot {
 
 impl Shelf {
     /// URLs on it.
+    #[inline]
     pub(super) const fn held(&self) -> u32 {
         self.held
     }
 
+    #[inline]
     fn slot(&self, link: Link) -> Option<&Slot> {
         self.slots.get(link.0 as usize)
     }
 
+    #[inline]
     fn put(&mut self, entry: Entry, next: Link) -> Link {
         self.held += 1;
         let link = self.free;
@@ -110,6 +116,7 @@ impl Shelf {
     }
 
     /// Empties a slot; gives what it held, and what came behind.
+    #[inline]
     fn take(&mut self, link: Link) -> Option<(Entry, Link)> {
         let taken = self.slots.get_mut(link.0 as usize)?.take(self.free);
         self.free = link;
@@ -117,6 +124,7 @@ impl Shelf {
         Some(taken)
     }
 
+    #[inline]
     fn chain(&mut self, before: Link, next: Link) {
         if let Some(slot) = self.slots.get_mut(before.0 as usize) {
             slot.next = next;
@@ -125,20 +133,24 @@ impl Shelf {
 }
 
 impl List {
+    #[inline]
     pub(super) const fn len(self) -> u32 {
         self.len
     }
 
+    #[inline]
     pub(super) const fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// Sequence of the first, and whether its URL is there.
+    #[inline]
     pub(super) fn front(self, shelf: &Shelf) -> Option<(u64, bool)> {
         shelf.slot(self.first).map(|slot| (slot.sequence, slot.url.is_some()))
     }
 
     /// Takes the first.
+    #[inline]
     pub(super) fn pop_front(&mut self, shelf: &mut Shelf) -> Option<Entry> {
         let (entry, next) = shelf.take(self.first)?;
         self.first = next;
@@ -150,6 +162,7 @@ impl List {
     }
 
     /// Puts an entry to its place, unless one of its sequence is there.
+    #[inline]
     pub(super) fn insert(&mut self, shelf: &mut Shelf, entry: Entry) {
         let (before, next) = match shelf.slot(self.last) {
             Some(last) if last.sequence < entry.sequence => (self.last, Link::NONE),

@@ -90,6 +90,7 @@ impl Scheduler {
             || self.due.all_due(now, n).any(|index| self.needs_fill(index, now))
     }
 
+    #[inline]
     fn needs_fill(&self, index: u32, now: Instant) -> bool {
         let Some(state) = self.origins.get(index as usize) else { return false };
         let retry = state.first_retry().is_some_and(|retry| retry.0 <= now);
@@ -99,11 +100,13 @@ impl Scheduler {
     /// Reads that the next `n` leases at `now` need: the first records of origins that are due and hold none ready. Each
     /// is to be answered like a [`Step::Fill`](super::Step::Fill).
     pub fn fills(&mut self, now: Instant, n: usize) -> Vec<Fill> {
-        let mut due: Vec<u32> = self.due.all_due(now, n).collect();
+        let mut due = self.due.collect_due(now, n);
         due.chunks(AHEAD).for_each(|ahead| self.read(ahead));
         self.warm = due.len();
         due.retain(|index| self.needs_fill(*index, now));
-        due.into_iter().filter_map(|index| self.fill_of(index, now)).collect()
+        let mut fills = Vec::with_capacity(due.len());
+        fills.extend(due.into_iter().filter_map(|index| self.fill_of(index, now)));
+        fills
     }
 
     /// When the first sleeping origin is due.
@@ -218,6 +221,7 @@ impl Scheduler {
 fn woken((origin, class): (&Origin, Class), record: OriginRecord, waking: Waking) -> (OriginState, Particulars) {
     let mut state = OriginState::new(origin.clone(), class);
     let OriginRecord { summary, row, rest } = record;
+    state.received = summary.bytes();
     match (waking, rest) {
         (Waking::ThisRun, Some(rest)) => {
             state.place = row.map(|row| Place { at: row.at, since: rest.since, ticket: row.ticket });

@@ -26,11 +26,11 @@ pub enum Step {
     Idle,
 }
 
-/// Records to read: those of one origin and priority with `from <= sequence`, below `until` if there is one.
+/// Records to read: those of one origin ([`Scheduler::origin_of`]) and priority with `from <= sequence`, below `until` if there
+/// is one.
 #[derive(Debug)]
 pub struct Fill {
     index: u32,
-    origin: Origin,
     priority: u8,
     from: u64,
     until: Option<u64>,
@@ -67,12 +67,6 @@ const REFUSALS_IN_A_ROW: u8 = 16;
 const LEAST_HOLD: Duration = Duration::from_millis(1);
 
 impl Fill {
-    /// The origin.
-    #[must_use]
-    pub const fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     /// The priority.
     #[must_use]
     pub const fn priority(&self) -> u8 {
@@ -132,7 +126,15 @@ impl Scheduler {
         self.fill_of(index, now).map_or(Step::Idle, Step::Fill)
     }
 
+    /// Whose records a fill asks for; to be asked, as the fill is to be answered, while the origin is in memory. The scheduler
+    /// itself does not read the name: it stands in a far place, and whoever reads the store needs it anyway.
+    #[must_use]
+    pub fn origin_of(&self, fill: &Fill) -> Option<&Origin> {
+        self.origins.get(fill.index as usize).map(|state| &state.origin)
+    }
+
     /// What to read for an origin that is due and holds nothing ready, or a retry whose instant has come.
+    #[inline]
     pub(super) fn fill_of(&mut self, index: u32, now: Instant) -> Option<Fill> {
         let room = self.config.resident.saturating_sub(self.shelf.held());
         let most = self.config.resident_per_origin.max(1);
@@ -142,17 +144,16 @@ impl Scheduler {
                 rare.deferred.remove(&retry);
                 rare.overdue += 1;
             });
-            return Some(Fill::one(index, &state.origin, retry.1, retry.2, Kind::Retry(retry.0)));
+            return Some(Fill::one(index, retry.1, retry.2, Kind::Retry(retry.0)));
         }
         let level = state.queue.first()?;
         if let Some(sequence) = level.first_hollow(&self.shelf) {
-            return Some(Fill::one(index, &state.origin, level.priority, sequence, Kind::Again));
+            return Some(Fill::one(index, level.priority, sequence, Kind::Again));
         }
         let limit = level.next_fill.min(most).min(room / 64).max(1);
         level.next_fill = level.next_fill.saturating_mul(2).min(most);
         Some(Fill {
             index,
-            origin: state.origin.clone(),
             priority: level.priority,
             from: level.cursor,
             until: None,
@@ -235,8 +236,8 @@ impl Scheduler {
         let deadline = self.latest.after(self.config.lease_life);
         let Candidate { index, priority, sequence, queued } = candidate;
         let spot = Spot { origin: index, priority, sequence };
-        let pace = self.origins.get(index as usize).map(|state| state.pace).unwrap_or_default();
-        let received = self.particulars.get(index as usize).map_or(0, |known| known.summary.bytes());
+        let (pace, received) =
+            self.origins.get(index as usize).map(|state| (state.pace, state.received)).unwrap_or_default();
         let id = self.leases.open(HeldLease { spot, key: queued.key, errand: Errand::Head, deadline });
         self.serve(index, |state, _| {
             state.heads += 1;
@@ -302,8 +303,8 @@ impl Scheduler {
 
 impl Fill {
     /// One record.
-    fn one(index: u32, origin: &Origin, priority: u8, sequence: u64, kind: Kind) -> Self {
+    const fn one(index: u32, priority: u8, sequence: u64, kind: Kind) -> Self {
         let until = Some(sequence.saturating_add(1));
-        Self { index, origin: origin.clone(), priority, from: sequence, until, limit: 1, kind }
+        Self { index, priority, from: sequence, until, limit: 1, kind }
     }
 }

@@ -1,4 +1,5 @@
 mod bucket;
+mod entry;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -8,6 +9,8 @@ use std::collections::BTreeSet;
 
 use comity_policy::Instant;
 
+use self::bucket::Bucket;
+use self::entry::Entry;
 use self::order::Order;
 use self::wheel::Wheel;
 
@@ -15,14 +18,14 @@ use self::wheel::Wheel;
 ///
 /// The order is exact: by instant to the microsecond, then by ticket. Only what is due next is kept in it: entries are
 /// put into the bucket of their tick as they come, and a bucket is ordered when it becomes the first. A changed time moves
-/// the entry, so no stale entries pile up. About 24 bytes per origin.
+/// the entry, so no stale entries pile up. 16 bytes per origin, and what the lists hold free.
 ///
 /// Invariants, checked in debug builds: the front is empty only when nothing is timed; every other entry's tick is later
 /// than the front's; no bucket is empty.
 #[derive(Debug, Default)]
 pub(super) struct Due {
     /// The entries of the first tick that has any.
-    front: Box<Order>,
+    front: Order,
     /// The front's tick.
     tick: u64,
     /// The entries of all later ticks.
@@ -49,70 +52,97 @@ pub(super) struct Place {
 const TICK_BITS: u32 = 16;
 
 impl Due {
-    /// Moves an origin to where it belongs: `due` is its earliest instant, `None` when it is not eligible.
-    pub(super) fn place(
-        &mut self,
-        origin: u32,
-        old: Option<Place>,
-        due: Option<Instant>,
-        now: Instant,
-    ) -> Option<Place> {
-        let place = match (old, due) {
-            (Some(old), Some(due)) if due.max(old.since) == old.at => return Some(old),
-            (Some(old), Some(due)) => Place { at: due.max(old.since), ..old },
+    /// Moves an origin from its place to where it belongs: `due` is its earliest instant, `None` when it is not eligible.
+    ///
+    /// The place is changed where it stands: one that was given back would be read as soon as it was written, and wait until
+    /// the entry has reached its bucket.
+    #[inline]
+    pub(super) fn place(&mut self, origin: u32, place: &mut Option<Place>, due: Option<Instant>, now: Instant) {
+        let new = match (&*place, due) {
+            (Some(old), Some(due)) if due.max(old.since) == old.at => return,
+            (Some(old), Some(due)) => Place { at: due.max(old.since), ..*old },
             (None, Some(due)) => Place { at: due.max(now), since: now, ticket: self.ticket() },
             (_, None) => {
-                if let Some(old) = old {
+                if let Some(old) = place.take() {
                     self.remove(origin, old);
                 }
-                return None;
+                return;
             }
         };
         self.later.advance(tick_of(now));
-        if let Some(old) = old {
+        if let Some(old) = place.replace(new) {
             self.remove(origin, old);
         }
-        self.put(origin, place);
-        Some(place)
+        self.put(origin, new);
     }
 
     /// Takes an origin out.
+    #[inline]
     pub(super) fn remove(&mut self, origin: u32, place: Place) {
-        let (key, tick) = ((place.at, place.ticket, origin), tick_of(place.at));
+        let (entry, tick) = (Entry::new((place.at, place.ticket, origin)), tick_of(place.at));
         if place.at == Instant::NEVER {
             self.stuck.remove(&origin);
         } else if tick == self.tick {
-            self.front.remove(key);
+            self.front.remove(entry);
             if self.front.is_empty() {
                 self.open_next();
             }
         } else {
-            self.later.change(tick, |bucket| bucket.remove(key));
+            self.later.change(tick, |bucket| bucket.remove(entry));
         }
         debug_assert!(self.holds(), "the front comes before everything else");
     }
 
     /// The origin that is due at `now` and has been for longest, with instant and ticket.
+    #[inline]
     pub(super) fn first_due(&self, now: Instant) -> Option<Key> {
-        self.front.first().filter(|key| key.0 <= now)
+        self.first().filter(|key| key.0 <= now)
     }
 
     /// Those due at `now` in the tick that comes first, the longest due first.
     pub(super) fn first_ones(&self, now: Instant) -> impl Iterator<Item = u32> + '_ {
-        self.front.behind(None).take_while(move |key| key.0 <= now).map(|key| key.2)
+        let due = move |entry: &Entry| entry.key(self.tick).0 <= now;
+        self.front.behind(None).take_while(due).map(Entry::origin)
+    }
+
+    /// Up to `n` of those due at `now`, the longest due first, added to `origins`. The bucket behind the front is put in order
+    /// if it is due, so that this is done once, whoever asks first.
+    pub(super) fn collect_due(&mut self, now: Instant, n: usize, origins: &mut Vec<u32>) {
+        let most = origins.len().saturating_add(n);
+        if self.tick <= tick_of(now) {
+            self.front.collect(last_due(self.tick, now), most, origins);
+        }
+        let mut tick = self.tick;
+        while origins.len() < most
+            && let Some(next) = self.later.first_from(tick.saturating_add(1)).filter(|next| *next <= tick_of(now))
+        {
+            tick = next;
+            self.later.change(tick, |bucket| bucket.order().collect(last_due(tick, now), most, origins));
+        }
     }
 
     /// Those due at `now`, the longest due first.
     pub(super) fn all_due(&self, now: Instant) -> impl Iterator<Item = u32> + '_ {
-        let due = move |key: &Key| key.0 <= now;
         let later = self.later.from(0).take_while(move |(tick, _)| *tick <= tick_of(now));
-        let later = later.flat_map(|(_, bucket)| bucket.behind((Instant::START, 0, 0)));
-        self.front.behind(None).chain(later).take_while(due).map(|key| key.2)
+        let later = later.flat_map(|(tick, bucket)| bucket.behind(None).map(move |entry| entry.key(tick)));
+        let front = self.front.behind(None).map(|entry| entry.key(self.tick));
+        front.chain(later).take_while(move |key| key.0 <= now).map(|key| key.2)
     }
 
     /// When the first origin is due.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.front.first().map(|key| key.0)
+        self.first().map(|key| key.0)
+    }
+
+    /// True when time alone makes no origin due.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.front.is_empty()
+    }
+
+    #[inline]
+    fn first(&self) -> Option<Key> {
+        self.front.first().map(|entry| entry.key(self.tick))
     }
 
     /// Origins that are not due at `now` and become so by time alone, the earliest first.
@@ -132,23 +162,37 @@ impl Due {
 
     /// Entries behind `after`, in order.
     fn behind(&self, after: Key) -> impl Iterator<Item = Key> + '_ {
-        let later = self.later.from(tick_of(after.0)).flat_map(move |(_, bucket)| bucket.behind(after));
-        self.front.behind(Some(after)).chain(later)
+        let from = tick_of(after.0);
+        let bound = move |tick: u64| (tick == from).then(|| Entry::new(after));
+        let front = (self.tick >= from).then(|| self.front.behind(bound(self.tick)));
+        let front = front.into_iter().flatten().map(|entry| entry.key(self.tick));
+        front.chain(
+            self.later
+                .from(from)
+                .flat_map(move |(tick, bucket)| bucket.behind(bound(tick)).map(move |entry| entry.key(tick))),
+        )
+    }
+
+    /// Reads where an entry of an instant would go.
+    #[inline]
+    pub(super) fn touch(&self, at: Instant) -> u64 {
+        self.later.touch(tick_of(at))
     }
 
     /// Puts an origin to a place that it had before.
+    #[inline]
     pub(super) fn put(&mut self, origin: u32, place: Place) {
-        let (key, tick) = ((place.at, place.ticket, origin), tick_of(place.at));
+        let (entry, tick) = (Entry::new((place.at, place.ticket, origin)), tick_of(place.at));
         if place.at == Instant::NEVER {
             self.stuck.insert(origin);
         } else if self.front.is_empty() || tick == self.tick {
             self.tick = tick;
-            self.front.insert(key);
+            self.front.insert(entry);
         } else if tick > self.tick {
-            self.later.bucket(tick).insert(key);
+            self.later.bucket(tick).insert(entry);
         } else {
-            let front = std::mem::replace(&mut self.front, Box::new(Order::new(vec![key])));
-            *self.later.bucket(self.tick) = bucket::Bucket::Ordered(front);
+            let front = std::mem::replace(&mut self.front, Order::new(vec![entry]));
+            *self.later.bucket(self.tick) = Bucket::Ordered(Box::new(front));
             self.tick = tick;
         }
         debug_assert!(self.holds(), "the front comes before everything else");
@@ -157,29 +201,33 @@ impl Due {
     /// The invariants of the type; costs a look at the words of the ring's bits.
     fn holds(&self) -> bool {
         let later = self.later.first();
-        let tick = self.front.first().is_none_or(|key| tick_of(key.0) == self.tick);
-        tick && later.is_none_or(|later| !self.front.is_empty() && later > self.tick)
+        later.is_none_or(|later| !self.front.is_empty() && later > self.tick)
     }
 
     /// Makes the first of the later buckets the front.
     fn open_next(&mut self) {
         if let Some((tick, bucket)) = self.later.take_first() {
-            (self.tick, self.front) = (tick, bucket.into_ordered());
+            let passed = std::mem::replace(&mut self.front, bucket.into_ordered());
+            self.tick = tick;
+            self.later.reuse(passed.into_room());
         }
     }
 
     /// Draws a ticket: among those due at one instant the earlier drawn comes first.
+    #[inline]
     pub(super) const fn ticket(&mut self) -> u64 {
         self.tickets += 1;
         self.tickets
     }
 
     /// No ticket up to `last` is drawn any more.
+    #[inline]
     pub(super) fn skip_tickets(&mut self, last: u64) {
         self.tickets = self.tickets.max(last);
     }
 
     /// The ticket drawn last.
+    #[inline]
     pub(super) const fn last_ticket(&self) -> u64 {
         self.tickets
     }
@@ -187,11 +235,19 @@ impl Due {
 
 impl Place {
     /// The instant under which it stands.
+    #[inline]
     pub(super) const fn at(self) -> Instant {
         self.at
     }
 }
 
+/// The last entry of a tick that may be due at `now`.
+fn last_due(tick: u64, now: Instant) -> Entry {
+    let at = if tick == tick_of(now) { now } else { Instant::NEVER };
+    Entry::new((at, u64::MAX, u32::MAX))
+}
+
+#[inline]
 const fn tick_of(at: Instant) -> u64 {
     at.as_micros() >> TICK_BITS
 }

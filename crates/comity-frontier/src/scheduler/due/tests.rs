@@ -114,7 +114,7 @@ impl Pair {
     fn place(&mut self, origin: u32, due: Option<Instant>) {
         let now = Instant::from_micros(self.now);
         let place = &mut self.places[origin as usize];
-        *place = self.due.place(origin, *place, due, now);
+        self.due.place(origin, place, due, now);
         self.model.place(origin, due, now);
     }
 
@@ -142,12 +142,18 @@ impl Pair {
         self.compare();
     }
 
-    fn compare(&self) {
+    fn compare(&mut self) {
         let now = Instant::from_micros(self.now);
         let first = self.model.timed.first();
         assert_eq!(self.due.first_due(now), first.copied().filter(|key| key.0 <= now), "the first due");
         let due = self.model.timed.iter().filter(|key| key.0 <= now).map(|key| key.2);
         assert_eq!(self.due.all_due(now).collect::<Vec<_>>(), due.collect::<Vec<_>>(), "all that are due");
+        let due = || self.model.timed.iter().filter(|key| key.0 <= now).map(|key| key.2);
+        for most in [usize::MAX, 3] {
+            let mut found = vec![u32::MAX];
+            self.due.collect_due(now, most, &mut found);
+            assert_eq!(found, std::iter::once(u32::MAX).chain(due().take(most)).collect::<Vec<_>>(), "{most} due ones");
+        }
         assert_eq!(self.due.next(), first.map(|key| key.0), "the next instant");
         assert_eq!(self.due.stuck(), self.model.stuck.len());
         for from in [Instant::START, now] {
@@ -176,16 +182,17 @@ proptest! {
 #[test]
 fn a_crowd_at_one_instant_is_served_by_ticket() {
     let (mut due, later) = (Due::default(), Instant::from_micros(5_000_000));
-    let mut places: Vec<_> = (0..20_000).map(|origin| due.place(origin, None, Some(later), Instant::START)).collect();
+    let mut places = vec![None; 20_000];
+    (0..).zip(&mut places).for_each(|(origin, place)| due.place(origin, place, Some(later), Instant::START));
     for origin in (0..20_000).step_by(3) {
-        places[origin as usize] = due.place(origin, places[origin as usize], None, Instant::START);
+        due.place(origin, &mut places[origin as usize], None, Instant::START);
     }
     let waiting: Vec<u32> = due.waiting(Instant::START).map(|key| key.2).chain(due.stuck_ones()).collect();
     let mut served = Vec::new();
     assert_eq!(due.first_due(Instant::from_micros(4_999_999)), None);
     while let Some((_, _, origin)) = due.first_due(later) {
         served.push(origin);
-        due.place(origin, places[origin as usize], None, later);
+        due.place(origin, &mut places[origin as usize], None, later);
     }
     assert_eq!(served, (0..20_000).filter(|origin| origin % 3 != 0).collect::<Vec<_>>());
     assert_eq!(waiting, served);

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, LOOSE};
+use super::entry::Entry;
 
 /// Buckets by tick: those of the coming minute in a ring, where finding one costs nothing, the others in a tree.
 ///
@@ -16,15 +17,20 @@ pub(super) struct Wheel {
     start: u64,
     /// The buckets of all other ticks, none empty.
     outside: BTreeMap<u64, Bucket>,
+    /// The room of buckets that were served, for the next ones: as fast as one is served another one fills.
+    rooms: Vec<Vec<Entry>>,
 }
 
 /// Ticks in the window. A power of two; with a tick of 65.5 ms a bit more than a minute, so that usual delays fall into it.
 const SLOTS: u64 = 1024;
 /// The window moves when its start lies so far behind.
 const STRIDE: u64 = SLOTS / 8;
+/// Rooms that are kept: a megabyte.
+const ROOMS: usize = 4;
 
 impl Wheel {
     /// The bucket of a tick, to put something into it.
+    #[inline]
     pub(super) fn bucket(&mut self, tick: u64) -> &mut Bucket {
         if !self.is_inside(tick) {
             return self.outside.entry(tick).or_insert(Bucket::EMPTY);
@@ -34,8 +40,13 @@ impl Wheel {
             self.filled.resize(index(SLOTS / 64), 0);
         }
         let slot = tick % SLOTS;
-        self.filled[index(slot / 64)] |= 1 << (slot % 64);
-        &mut self.ring[index(slot)]
+        let (word, bit) = (&mut self.filled[index(slot / 64)], 1 << (slot % 64));
+        let bucket = &mut self.ring[index(slot)];
+        if *word & bit == 0 {
+            *word |= bit;
+            *bucket = Bucket::within(self.rooms.pop().unwrap_or_default());
+        }
+        bucket
     }
 
     /// Changes the bucket of a tick, if there is one, and drops it when that leaves it empty.
@@ -52,6 +63,19 @@ impl Wheel {
             if bucket.is_empty() {
                 self.take_slot(tick);
             }
+        }
+    }
+
+    /// Reads where an entry of a tick of the window would go.
+    #[inline]
+    pub(super) fn touch(&self, tick: u64) -> u64 {
+        self.ring.get(index(tick % SLOTS)).map_or(0, Bucket::touch)
+    }
+
+    /// Takes over room for entries.
+    pub(super) fn reuse(&mut self, room: Vec<Entry>) {
+        if self.rooms.len() < ROOMS && room.capacity() <= LOOSE {
+            self.rooms.push(room);
         }
     }
 
@@ -73,10 +97,15 @@ impl Wheel {
     }
 
     /// Tells that nothing before `tick` will be put in any more, but for latecomers.
+    #[inline]
     pub(super) fn advance(&mut self, tick: u64) {
-        if tick < self.start.saturating_add(STRIDE) {
-            return;
+        if tick >= self.start.saturating_add(STRIDE) {
+            self.turn_to(tick);
         }
+    }
+
+    /// Moves the window.
+    fn turn_to(&mut self, tick: u64) {
         while let Some(passed) = self.first_in_ring(self.start).filter(|passed| *passed < tick) {
             let bucket = self.take_slot(passed);
             self.outside.insert(passed, bucket);
@@ -96,7 +125,7 @@ impl Wheel {
     }
 
     /// The first tick from `tick` on that has a bucket.
-    fn first_from(&self, tick: u64) -> Option<u64> {
+    pub(super) fn first_from(&self, tick: u64) -> Option<u64> {
         let outside = self.outside.range(tick..).next().map(|(tick, _)| *tick);
         [self.first_in_ring(tick.max(self.start)), outside].into_iter().flatten().min()
     }
@@ -128,6 +157,7 @@ impl Wheel {
         std::mem::replace(&mut self.ring[index(slot)], Bucket::EMPTY)
     }
 
+    #[inline]
     const fn is_inside(&self, tick: u64) -> bool {
         // Also false before the window: the difference wraps to a large one.
         tick.wrapping_sub(self.start) < SLOTS
@@ -135,6 +165,7 @@ impl Wheel {
 }
 
 /// A slot or word number, which is below [`SLOTS`].
+#[inline]
 const fn index(number: u64) -> usize {
     number as usize
 }
