@@ -78,10 +78,10 @@ pub(crate) const fn non_ascii(word: u64) -> u64 {
     word & (ONES << 7)
 }
 
-/// The top bit of every byte below `+` or from 0x80 on, and of no other.
+/// The top bit of every byte below `+` or from 0x80 on, and of each `+` right behind one below it or behind such a `+`, which the
+/// borrow reaches: one subtraction tells. Of no other.
 pub(crate) const fn special(word: u64) -> u64 {
-    let from_plus = (word & !(ONES << 7)) + ONES * (0x80 - b'+' as u64);
-    (!from_plus | word) & (ONES << 7)
+    (word.wrapping_sub(ONES * b'+' as u64) | word) & (ONES << 7)
 }
 
 /// Whether `test` finds a mark in the bytes; for texts that are too short for a search to pay. `test` must not mark spaces,

@@ -172,7 +172,7 @@ enum Part {
 }
 
 impl LineSink for Chooser<'_, '_> {
-    const SITEMAPS: bool = false;
+    const EVERYTHING: bool = false;
 
     fn open(&mut self) {
         (self.part, self.rank) = (Part::Head, NOBODY);

@@ -28,6 +28,7 @@ mod scan;
 mod search;
 mod sieve;
 mod signal;
+mod skip;
 mod stored;
 mod table;
 mod target;

@@ -45,7 +45,7 @@ impl Item {
     /// A rule before it is sorted.
     #[inline(always)]
     pub(crate) fn of(text: &[u8], rule: &Draft, place: usize) -> Self {
-        Self::new(key(text, rule, 0), place)
+        Self::new(first_key(text, rule), place)
     }
 
     /// The same for a rule that is a literal and nothing else.
@@ -119,27 +119,49 @@ impl Order<'_, '_> {
     #[inline(never)]
     fn settle_first(&mut self, items: &mut [Item]) -> usize {
         let run = items.chunk_by_mut(|a, b| a.key() == b.key()).next().unwrap_or_default();
-        if run.len() <= FEW {
-            self.settle_few(run)
-        } else {
-            self.settle(run)
+        let length = run.len();
+        match run {
+            [first, second] => self.settle_two(first, second),
+            run if length <= FEW => self.settle_few(run),
+            run => self.settle(run),
         }
-        run.len()
+        length
+    }
+
+    /// Puts two items of one key in order, of which the first stands before the other in the list.
+    fn settle_two(&mut self, first: &mut Item, second: &mut Item) {
+        match self.compare(*first, *second) {
+            Ordering::Less => {}
+            Ordering::Greater => core::mem::swap(first, second),
+            Ordering::Equal => {
+                *second = Item::REPEATED;
+                self.repeats = true;
+            }
+        }
+    }
+
+    /// Compares the rules of two items of one key: by the next bytes of their literals, mostly.
+    #[inline]
+    fn compare(&self, a: Item, b: Item) -> Ordering {
+        let (a, b) = (self.drafts.get(a.rule()), self.drafts.get(b.rule()));
+        let next = |rule: &Draft| {
+            let left = rule.literal().saturating_sub(COMPARED).min(KEY);
+            first_bytes(self.drafts.text_of(rule), rule.place() + COMPARED, left)
+        };
+        next(a).cmp(&next(b)).then_with(|| self.drafts.compare(a, b))
     }
 
     /// Puts a few items of one key in order.
     fn settle_few(&mut self, items: &mut [Item]) {
-        let drafts = self.drafts;
-        let rule = |item: &Item| drafts.get(item.rule());
-        items.sort_unstable_by(|a, b| drafts.compare(rule(a), rule(b)).then(a.cmp(b)));
-        let mut before: Option<&Draft> = None;
+        items.sort_unstable_by(|a, b| self.compare(*a, *b).then(a.cmp(b)));
+        let mut before: Option<Item> = None;
         for item in items {
-            let rule = rule(item);
-            if before.is_some_and(|before| drafts.compare(before, rule) == Ordering::Equal) {
+            let this = *item;
+            if before.is_some_and(|before| self.compare(before, this) == Ordering::Equal) {
                 *item = Item::REPEATED;
                 self.repeats = true;
             }
-            before = Some(rule);
+            before = Some(this);
         }
     }
 
@@ -216,6 +238,28 @@ fn key(text: &[u8], rule: &Draft, from: usize) -> u128 {
     literal | behind | (SLASH * slash as u128)
 }
 
+/// The same from the slash on: its literal and the rest stand side by side in the text, and are moved apart.
+#[inline(always)]
+fn first_key(text: &[u8], rule: &Draft) -> u128 {
+    let slash = rule.literal().min(1);
+    let slash_bit = SLASH * slash as u128;
+    let (left, whole) = (rule.literal() - slash, rule.len().saturating_sub(slash));
+    let bytes = first_bytes(text, rule.place() + slash, whole.min(KEY));
+    let Some(shift) = (u128::BITS - 24).checked_sub(8 * left.min(KEY) as u32) else {
+        // What is between ends behind the key, or starts there.
+        return key(text, rule, 0);
+    };
+    let literal = bytes & KEPT.get(left).copied().unwrap_or_default();
+    let tail = (bytes ^ literal) >> (8 * BETWEEN);
+    literal | (u128::from(unlength(rule)) << shift | tail) & OF_KEY | slash_bit
+}
+
+/// A number that falls with the length.
+#[inline(always)]
+const fn unlength(rule: &Draft) -> u16 {
+    if rule.length > rule.literal { u16::MAX - rule.length } else { ALONE }
+}
+
 /// Whether there is a slash before a key.
 const SLASH: u128 = 1 << (u128::BITS - 1);
 
@@ -245,8 +289,7 @@ fn behind_literal(text: &[u8], rule: &Draft, passed: usize, left: usize) -> u128
         return tail;
     }
     // No literal holds NUL, so that sorts before all that go on.
-    let unlength = if rule.length > rule.literal { u16::MAX - rule.length } else { ALONE };
-    let between = u128::from(unlength) << (u128::BITS - 24) << (8 * passed);
+    let between = u128::from(unlength(rule)) << (u128::BITS - 24) << (8 * passed);
     ((between | tail >> (8 * (BETWEEN - passed))) >> (8 * left)) & OF_KEY
 }
 

@@ -111,33 +111,32 @@ impl Packer<'_> {
 
     #[inline(always)]
     fn add(&mut self, rule: &Draft, shared: usize) -> Head {
-        let (text, at) = (self.drafts.text_of(rule), rule.place());
-        let literal = rule.literal();
-        let first = if shared < literal { text.get(at + shared).copied() } else { None };
-        let own = usize::from(first.is_some());
-        let head = Head { shared, first: first.unwrap_or(Head::BARE) };
-        let rest = literal - (shared + own).min(literal);
-        let from = at + shared + own;
+        let (text, at) = (self.drafts.text_of(rule), rule.place() + shared);
+        // What the literal has of its own; the first byte of that is the head's.
+        let own = rule.literal().saturating_sub(shared);
+        let behind = own.max(1);
         // Nearly always one or two.
         let width = 3.min((31 - (rule.line | 1).leading_zeros()) / 8) as u8;
         let flags = rule.flags();
         if flags & (STAR | RAW) == 0
-            && rest <= COPY
+            && behind <= COPY
             && let Some(window) = window::<WINDOW>(self.records, self.end)
-            && let Some(copied) = chunk::<COPY>(text, from)
+            && let Some(copied) = chunk::<COPY>(text, at)
         {
-            let ([to, window @ ..], end) = (window, rest + 4);
-            *to = flags | (width * LINE_WIDTH);
             if let Some(to) = window.first_chunk_mut() {
                 *to = *copied;
             }
-            if let Some(to) = window.get_mut(rest..end) {
+            // In the place of the first byte.
+            window[0] = flags | (width * LINE_WIDTH);
+            if let Some(to) = window.get_mut(behind..behind + 4) {
                 to.copy_from_slice(&rule.line.to_le_bytes());
             }
-            self.end += 2 + rest + usize::from(width);
-            return head;
+            self.end += behind + 1 + usize::from(width);
+            return Head { shared, first: if own == 0 { Head::BARE } else { copied[0] } };
         }
-        self.add_longer(rule, head, (from, rest), width)
+        let first = text.get(at).copied().filter(|_| own > 0).unwrap_or(Head::BARE);
+        let taken = own.min(1);
+        self.add_longer(rule, Head { shared, first }, (at + taken, own - taken), width)
     }
 
     /// The same for a star rule or a longer literal.
@@ -274,8 +273,8 @@ fn window<const ROOM: usize>(records: &mut [u8], at: usize) -> Option<&mut [u8; 
 /// Bytes that are copied at a time.
 const COPY: usize = 16;
 
-/// A flag, as many bytes as are copied at a time, and a line.
-const WINDOW: usize = 1 + COPY + 4;
+/// As many bytes as are copied at a time, of which the first becomes a flag, and a line.
+const WINDOW: usize = COPY + 4;
 
 /// Bytes of a star rule that are copied at a time.
 const LONG_COPY: usize = 32;

@@ -8,6 +8,7 @@ use crate::draft::place;
 use crate::lines::{MAX_LINE_BYTES, content, end_of_line, key_value, start_of_first, start_of_next};
 use crate::record::{Kind, Record, classify};
 use crate::scan::{HALF, WINDOW, Window, first_but_blank, marks};
+use crate::skip::{DELAY, Wanted, skip};
 use crate::verdict::RuleKind;
 use crate::window::{EasyValue, Windows};
 
@@ -64,8 +65,8 @@ impl Records {
 /// Rules close a list of user-agent lines, and a user-agent line behind a rule opens a group (RFC 9309 §2.2.1); nothing else
 /// matters.
 pub(crate) trait LineSink {
-    /// Whether sitemaps are of interest.
-    const SITEMAPS: bool;
+    /// Whether every line is of interest: also sitemaps, and rules before the first group.
+    const EVERYTHING: bool;
 
     /// A user-agent line opens a group; it is handed over next.
     fn open(&mut self);
@@ -111,7 +112,7 @@ fn easy_record(kind: Kind, line: u32, key: usize, value: EasyValue) -> Record {
 }
 
 impl LineSink for Records {
-    const SITEMAPS: bool = true;
+    const EVERYTHING: bool = true;
 
     fn open(&mut self) {
         self.groups.push(u32::try_from(self.list.len()).unwrap_or(u32::MAX));
@@ -142,11 +143,14 @@ impl LineSink for Records {
 /// Hands over the lines of a text. Of groups that are not of interest only the user-agent lines are looked for that end them; so
 /// they cost little.
 pub(crate) fn read(text: &[u8], lines: &mut impl LineSink) {
-    let mut reader = Reader { windows: Windows::new(text), lines, closed: true, foreign: false };
+    let mut reader = Reader::new(text, lines);
     let (mut at, mut number) = (start_of_first(text), 0_u32);
     while at < text.len() {
         number = number.saturating_add(1);
         at = reader.line(at, number);
+        if at >= reader.skip_from {
+            (at, number) = reader.skip(at, number);
+        }
     }
 }
 
@@ -157,9 +161,27 @@ struct Reader<'a, L> {
     closed: bool,
     /// Whether this is the rest of a group that is not of interest.
     foreign: bool,
+    /// Which lines are of interest before the first group, and in such a rest.
+    wanted: Wanted,
+    /// From where on it is worth passing over others; nowhere in a group of interest.
+    skip_from: usize,
 }
 
-impl<L: LineSink> Reader<'_, L> {
+impl<'a, L: LineSink> Reader<'a, L> {
+    fn new(text: &'a [u8], lines: &'a mut L) -> Self {
+        let skip_from = if L::EVERYTHING { usize::MAX } else { DELAY };
+        let wanted = Wanted::AgentsAndSignals;
+        Self { windows: Windows::new(text), lines, closed: true, foreign: false, wanted, skip_from }
+    }
+
+    /// Passes over lines that are not of interest, from the start of one on.
+    #[inline(never)]
+    fn skip(&mut self, at: usize, number: u32) -> (usize, u32) {
+        let skipped = skip(self.windows.text, at, self.wanted);
+        self.skip_from = skipped.again;
+        (skipped.at, number.saturating_add(skipped.lines))
+    }
+
     /// Reads the line that starts at a place; returns where the next one does.
     #[inline(always)]
     fn line(&mut self, at: usize, number: u32) -> usize {
@@ -195,7 +217,7 @@ impl<L: LineSink> Reader<'_, L> {
         };
         match kind {
             Kind::Rule(kind) => {
-                if self.opens_rules() {
+                if self.opens_rules(at) {
                     self.lines.literal_rule(kind, number, at, start..end);
                 }
             }
@@ -221,7 +243,7 @@ impl<L: LineSink> Reader<'_, L> {
     fn easy(&mut self, kind: Kind, at: usize, value: EasyValue, number: u32) {
         match kind {
             Kind::Rule(kind) => {
-                if self.opens_rules() {
+                if self.opens_rules(at) {
                     self.lines.easy_rule(kind, number, at, value);
                 }
             }
@@ -229,11 +251,11 @@ impl<L: LineSink> Reader<'_, L> {
         }
     }
 
-    /// Closes the list of user-agent lines before a rule; says whether that is of interest.
+    /// Closes the list of user-agent lines before a rule at a place; says whether that is of interest.
     #[inline(always)]
-    fn opens_rules(&mut self) -> bool {
+    fn opens_rules(&mut self, at: usize) -> bool {
         if !self.closed {
-            self.close();
+            self.close(at);
         }
         !self.foreign
     }
@@ -278,7 +300,7 @@ impl<L: LineSink> Reader<'_, L> {
         let [first, second, ..] = line else { return false };
         match [first | 0x20, second | 0x20] {
             [b'u', b's'] => true,
-            [b's', b'i'] => L::SITEMAPS,
+            [b's', b'i'] => L::EVERYTHING,
             [b'd', b'i'] | [b'a', b'l'] => !self.foreign,
             // The first two letters of all extensions but those.
             [b'c', b'r' | b'o' | b'l']
@@ -291,9 +313,12 @@ impl<L: LineSink> Reader<'_, L> {
     }
 
     #[inline(never)]
-    fn close(&mut self) {
+    fn close(&mut self, at: usize) {
         self.closed = true;
         self.foreign = !self.lines.close();
+        if self.foreign {
+            (self.wanted, self.skip_from) = (Wanted::Agents, at + DELAY);
+        }
     }
 
     /// Hands a record over, when it is of interest.
@@ -301,19 +326,19 @@ impl<L: LineSink> Reader<'_, L> {
     fn take(&mut self, record: Record) {
         match record.kind {
             Kind::Rule(kind) => {
-                if self.opens_rules() {
+                if self.opens_rules(record.key()) {
                     self.lines.rule(kind, record);
                 }
             }
             Kind::Agent => {
                 if self.closed {
-                    (self.closed, self.foreign) = (false, false);
+                    (self.closed, self.foreign, self.skip_from) = (false, false, usize::MAX);
                     self.lines.open();
                 }
                 self.lines.agent(record);
             }
             Kind::Extension(_) if !self.foreign => self.lines.extension(record),
-            Kind::Sitemap if L::SITEMAPS => self.lines.sitemap(record),
+            Kind::Sitemap if L::EVERYTHING => self.lines.sitemap(record),
             Kind::Extension(_) | Kind::Sitemap => {}
         }
     }

@@ -12,7 +12,7 @@ pub(crate) type Window = [u8; WINDOW];
 pub(crate) const HALF: usize = WINDOW / 2;
 
 /// The bytes below `+` or from 0x80 on, a bit each, that of the first byte lowest: all that end, cut or alter a value are such, and few
-/// others.
+/// others. A `+` right behind one of these may be marked, too; so the first mark is always a true one.
 #[inline(always)]
 pub(crate) fn marks(half: &[u8; HALF]) -> u32 {
     let words = half.as_chunks::<8>().0.iter();
@@ -45,7 +45,18 @@ mod tests {
 
     fn check(window: &Window) {
         for half in window.as_chunks::<HALF>().0 {
-            let wanted = half.iter().rev().fold(0, |bits, byte| bits << 1 | u32::from(*byte < b'+' || *byte >= 0x80));
+            let mut wanted = 0;
+            for (place, byte) in half.iter().enumerate() {
+                let low = |place: usize| {
+                    // A borrow starts below `+` and goes on through `+`, within a word.
+                    half[place / 8 * 8..=place]
+                        .iter()
+                        .rev()
+                        .find(|byte| **byte != b'+')
+                        .is_some_and(|byte| *byte < b'+')
+                };
+                wanted |= u32::from(low(place) || *byte >= 0x80) << place;
+            }
             assert_eq!(marks(half), wanted, "{}", half.escape_ascii());
         }
         let wanted = window.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(WINDOW);

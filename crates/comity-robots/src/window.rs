@@ -66,32 +66,66 @@ impl EasyValue {
     /// for a value that is not easy: blanks in it or twice before it, control characters, bytes from 0x80 on, an overlong line.
     #[inline(always)]
     pub(crate) fn read(windows: &Windows<'_>, line: usize, start: usize, mut marks: u32) -> Option<Self> {
-        let (mut star, mut plain, mut half) = (None, true, start);
+        let (mut star, mut plain, mut half) = (usize::MAX, true, start);
         loop {
             while marks != 0 {
                 let at = half + marks.trailing_zeros() as usize;
                 let byte = *windows.text.get(at).unwrap_or(&b'\n');
-                let line_end = match byte {
-                    b'*' => {
-                        star = star.or(Some(at));
-                        marks &= marks - 1;
-                        continue;
-                    }
-                    b'\n' | b'\r' => at,
-                    b'#' => end_of_line(windows.text, at),
-                    b' ' | b'\t' if at > start => windows.end_behind_blanks(at)?,
-                    0..=b' ' | 0x80.. => return None,
-                    _ => {
-                        plain &= byte != b'%';
-                        marks &= marks - 1;
-                        continue;
-                    }
+                let class = class(byte);
+                if class & ENDS == 0 {
+                    star = star.min(if class == STAR { at } else { usize::MAX });
+                    plain &= class != ESCAPE;
+                    marks &= marks - 1;
+                    continue;
+                }
+                let line_end = if class == LINE_END {
+                    at
+                } else if byte == b'#' {
+                    end_of_line(windows.text, at)
+                } else if class == BLANK && at > start {
+                    windows.end_behind_blanks(at)?
+                } else {
+                    return None;
                 };
                 let whole = line_end - line <= MAX_LINE_BYTES;
-                return whole.then_some(Self { start, end: at, star: star.unwrap_or(at), plain, line_end });
+                return whole.then_some(Self { start, end: at, star: star.min(at), plain, line_end });
             }
             half += HALF;
             marks = windows.at(half).first_chunk().map_or(0, scan::marks);
         }
     }
 }
+
+/// What a mark does to a value. A table, because which mark comes next can hardly be guessed.
+const fn class(byte: u8) -> u8 {
+    CLASSES[byte as usize]
+}
+
+/// Nothing.
+const NOTHING: u8 = 0;
+/// Ends a literal.
+const STAR: u8 = 1;
+/// Makes the compared form another one, maybe.
+const ESCAPE: u8 = 2;
+/// The bit of all that end a value, or make it a difficult one.
+const ENDS: u8 = 4;
+const LINE_END: u8 = ENDS;
+const BLANK: u8 = ENDS + 1;
+const OTHER: u8 = ENDS + 2;
+
+const CLASSES: [u8; 256] = {
+    let mut table = [NOTHING; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'*' => STAR,
+            b'%' => ESCAPE,
+            b'\n' | b'\r' => LINE_END,
+            b' ' | b'\t' => BLANK,
+            b'#' | 0..b' ' | 0x80.. => OTHER,
+            _ => NOTHING,
+        };
+        byte += 1;
+    }
+    table
+};
