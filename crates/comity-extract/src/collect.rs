@@ -10,6 +10,10 @@ use crate::notes::bump;
 use crate::text_urls::{self, Run, TextUrls};
 use crate::{LinkTag, Notes, PageLimits, PageOptions, Rel, attribute, refresh, srcset};
 
+/// Licences within a page that are kept, and bytes of each.
+const LICENCES: usize = 4;
+const LICENCE_BYTES: usize = 64 * 1024;
+
 /// Bytes of a title or a meta's content that are kept.
 const FACT_BYTES: usize = 4096;
 /// A base element may be longer than a reference: without it all relative links would be wrong.
@@ -45,6 +49,8 @@ pub(crate) struct Collector {
     pub(crate) notes: Notes,
     title: Title,
     title_text: String,
+    /// Within a script that holds a licence.
+    in_licence: bool,
     /// Where forms are wanted.
     forms: Option<Forms>,
     /// Where URLs in running text are wanted.
@@ -136,6 +142,36 @@ impl Collector {
         }
     }
 
+    /// The text of a script: kept only of licences.
+    pub(crate) fn script_text(&mut self, text: &[u8], ends: bool) {
+        if !self.in_licence {
+            return;
+        }
+        if let Some(kept) = self.head.inline_rsl.last_mut() {
+            let text = std::str::from_utf8(text).unwrap_or_default();
+            let part = prefix(text, LICENCE_BYTES.saturating_sub(kept.len()));
+            kept.push_str(part);
+            if part.len() < text.len() {
+                bump(&mut self.notes.heads_cut);
+                // Nothing more is taken, as of titles.
+                self.in_licence = false;
+            }
+        }
+        self.in_licence &= !ends;
+    }
+
+    /// A script with the media type of RSL holds a licence of the page.
+    fn script(&mut self, tag: &StartTag<'_>) {
+        let media_type = tag.value(Attribute::Type);
+        let is_rsl = media_type.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case("application/rsl+xml"));
+        self.in_licence = is_rsl && self.head.inline_rsl.len() < LICENCES;
+        if self.in_licence {
+            self.head.inline_rsl.push(String::new());
+        } else if is_rsl {
+            bump(&mut self.notes.heads_cut);
+        }
+    }
+
     pub(crate) fn title_end(&mut self) {
         if self.title == Title::Reading {
             self.title = Title::Read;
@@ -161,6 +197,7 @@ impl Collector {
             Name::BASE => self.base(tag),
             Name::HTML => self.html(tag),
             Name::TITLE if self.title == Title::Awaited => self.title = Title::Reading,
+            Name::SCRIPT => self.script(tag),
             Name::IFRAME => self.resource(LinkTag::Iframe, tag, Attribute::Src),
             Name::FRAME => self.resource(LinkTag::Frame, tag, Attribute::Src),
             Name::IMG | Name::IMAGE => self.image(LinkTag::Img, tag),

@@ -120,3 +120,29 @@ fn link_fields() {
         assert_eq!((page.notes.other_schemes, page.notes.unparseable), (1, 1));
     }
 }
+
+#[test]
+fn licences_within_a_page() {
+    let rows: [(&str, &[&str]); 8] = [
+        ("<script type=application/rsl+xml><rsl>&amp;</rsl></script>", &["<rsl>&amp;</rsl>"]),
+        ("<script type=' Application/RSL+XML '>a</script><script>b</script>", &["a"]),
+        ("<script type=application/rsl+xml>a</script><script type=application/rsl+xml>b</script>", &["a", "b"]),
+        ("<script type=application/rsl+xml>never closed <b>", &["never closed <b>"]),
+        ("<script type=application/rsl+xml><!--<script>a</script>--></script>x", &["<!--<script>a</script>-->"]),
+        ("<script type=application/ld+json>{}</script>", &[]),
+        ("<script>type=application/rsl+xml</script>", &[]),
+        ("<script type=application/rsl+xml></script><template><script>x</script></template>", &[""]),
+    ];
+    for (html, wanted) in rows {
+        assert_eq!(page(html).head.inline_rsl, wanted, "{html}");
+        // Cut anywhere, they are the same.
+        let url = CrawlUrl::parse("http://h.test/").unwrap();
+        let mut reader = PageReader::new(&url, Some("text/html;charset=utf-8"), PageLimits::default());
+        html.as_bytes().chunks(3).for_each(|chunk| reader.push(chunk));
+        assert_eq!(reader.finish().head.inline_rsl, wanted, "{html} in pieces");
+    }
+    let one = "<script type=application/rsl+xml>é</script>".replace('é', &"é".repeat(40_000));
+    let cut = page(&one.repeat(6));
+    assert_eq!((cut.head.inline_rsl.len(), cut.notes.heads_cut), (4, 6));
+    assert!(cut.head.inline_rsl.iter().all(|text| text.len() == 64 * 1024));
+}

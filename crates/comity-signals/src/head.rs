@@ -17,6 +17,8 @@ pub struct HeadFacts {
     pub tdm_policy: Vec<String>,
     /// `link`, `a` and `area` elements with `rel=license`.
     pub licences: Vec<LicenceLink>,
+    /// `script` elements of the type `application/rsl+xml`: their text, as written.
+    pub inline_rsl: Vec<String>,
 }
 
 /// One link to the terms under which a page may be used.

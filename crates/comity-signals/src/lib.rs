@@ -58,7 +58,7 @@
 //! lines, `comity-fetch` for header fields, `comity-extract` for heads.
 //!
 //! Elsewhere: paces (`comity-policy`), signatures (`comity-fetch`). Not read: metadata embedded in files (EPUB, PDF, C2PA,
-//! IPTC), RSL in feeds and in `script` elements.
+//! IPTC), RSL in feeds.
 
 mod agents;
 mod ai_txt;

@@ -24,7 +24,7 @@ pub struct Carriers<'a, N, V> {
     pub trust_txt: Option<&'a Statement>,
     /// Header fields of the response in wire order, repeated fields not folded.
     pub fields: &'a [(N, V)],
-    /// The head of the page.
+    /// The head of the page; licences that stand within it are read from here.
     pub head: &'a HeadFacts,
     /// Licence documents with the way in which they were named.
     pub licences: &'a [(RslCarrier, &'a RslDocument)],
@@ -109,7 +109,9 @@ impl ResourceReader<'_> {
         let read = |(carrier, document): &(RslCarrier, &RslDocument)| {
             document.read(origin, target, *carrier, self.conditions, self.options)
         };
-        let licences: Vec<_> = carriers.licences.iter().map(read).collect();
+        let inline: Vec<RslDocument> = head.inline_rsl.iter().map(|text| RslDocument::parse(text.as_bytes())).collect();
+        let inline = inline.iter().map(|document| read(&(RslCarrier::Inline, document)));
+        let licences: Vec<_> = carriers.licences.iter().map(read).chain(inline).collect();
         let constraints = Constraints {
             follow: page.follow,
             snippet_max: page.snippet_max,

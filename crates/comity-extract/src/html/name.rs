@@ -241,6 +241,7 @@ impl Name {
             Self::A
                 | Self::AREA
                 | Self::LINK
+                | Self::SCRIPT
                 | Self::META
                 | Self::BASE
                 | Self::HTML

@@ -178,8 +178,12 @@ impl Tokenizer {
 
     fn raw(&mut self, next: Next, rest: &[u8], tree: &mut Tree) -> Step {
         let (Next::EndTag(read) | Next::State(_, read) | Next::More(read)) = next;
-        if matches!(self.state, State::Raw(_)) {
-            tree.raw_text(rest.get(..read).unwrap_or_default());
+        match self.state {
+            State::Raw(_) => tree.raw_text(rest.get(..read).unwrap_or_default()),
+            State::Script(_) => {
+                tree.script_text(rest.get(..read).unwrap_or_default(), matches!(next, Next::EndTag(_)));
+            }
+            _ => {}
         }
         match next {
             Next::More(_) => Step::More(read),

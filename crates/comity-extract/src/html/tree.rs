@@ -113,6 +113,11 @@ impl Tree {
         self.collector.title_text(text);
     }
 
+    /// Text of a script, and whether it ends there.
+    pub(crate) fn script_text(&mut self, text: &[u8], ends: bool) {
+        self.collector.script_text(text, ends);
+    }
+
     pub(crate) fn start_tag(&mut self, tag: &StartTag<'_>) -> Content {
         if let Some(top) = self.top().filter(|top| top.is_foreign() && !top.takes_html(tag.name)) {
             let has_font = || [Attribute::Color, Attribute::Face, Attribute::Size].iter().any(|name| tag.has(*name));
