@@ -8,7 +8,19 @@ use comity_robots::{AgentUse, Dialect, KnownAgent, Robots, RuleKind, RuleSet};
 /// A token that only falls back to `*` is not named. Tokens with digits (`AI2Bot`), which no file can name by RFC 9309, are
 /// compared whole here all the same, because sites mean them.
 #[derive(Clone, Debug, Default)]
-pub struct AgentGroups(Vec<(KnownAgent, RuleSet)>);
+pub struct AgentGroups {
+    agents: Vec<NamedAgent>,
+    /// The rules of each set of groups that is named: most files name their agents in one list.
+    rules: Vec<RuleSet>,
+}
+
+#[derive(Clone, Debug)]
+struct NamedAgent {
+    token: &'static str,
+    uses: Vec<AgentUse>,
+    /// Its place among the rules.
+    rules: usize,
+}
 
 /// What one class of agents meets at one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +40,7 @@ impl AgentGroups {
     pub fn compile(robots: &Robots, dialect: Dialect) -> Self {
         let lines: Vec<(u32, &[u8])> =
             robots.groups().flat_map(|group| group.agents().map(move |agent| (group.line(), agent.value()))).collect();
-        let (mut found, mut compiled) = (Vec::new(), Vec::<(Vec<u32>, RuleSet)>::new());
+        let (mut found, mut sets) = (Self::default(), Vec::<Vec<u32>>::new());
         for agent in KnownAgent::all() {
             let mut groups: Vec<u32> =
                 lines.iter().filter(|(_, value)| names(value, agent.token())).map(|(group, _)| *group).collect();
@@ -36,35 +48,37 @@ impl AgentGroups {
             if groups.is_empty() {
                 continue;
             }
-            // Most files name their agents in one list, whose rules are then held once.
-            let known = compiled.iter().find(|(of, _)| *of == groups).map(|(_, rules)| rules.clone());
-            let rules = known.unwrap_or_else(|| rules_of(robots, &groups, dialect));
-            compiled.push((groups, rules.clone()));
-            found.push((agent, rules));
+            let rules = sets.iter().position(|of| *of == groups).unwrap_or(sets.len());
+            if rules == sets.len() {
+                found.rules.push(rules_of(robots, &groups, dialect));
+                sets.push(groups);
+            }
+            found.agents.push(NamedAgent { token: agent.token(), uses: agent.uses().collect(), rules });
         }
-        Self(found)
+        found
     }
 
     /// True when the file names no known agent.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.agents.is_empty()
     }
 
     /// The classes with an agent that the file names, in the order of [`AgentUse`], judged for the resource at `target`.
     #[must_use]
     pub fn classes(&self, target: &[u8]) -> Vec<AgentClass> {
+        let denied: Vec<bool> = self.rules.iter().map(|rules| !rules.allows(target)).collect();
         let mut classes: Vec<AgentClass> = Vec::new();
-        for (agent, rules) in &self.0 {
-            let denied = !rules.allows(target);
-            for agent_use in agent.uses() {
+        for agent in &self.agents {
+            let denied = denied.get(agent.rules).copied().unwrap_or_default();
+            for agent_use in agent.uses.iter().copied() {
                 let place = classes.iter().position(|class| class.agent_use == agent_use).unwrap_or(classes.len());
                 if place == classes.len() {
                     classes.push(AgentClass { agent_use, named: Vec::new(), denied: Vec::new() });
                 }
                 if let Some(class) = classes.get_mut(place) {
-                    class.named.push(agent.token());
-                    class.denied.extend(denied.then_some(agent.token()));
+                    class.named.push(agent.token);
+                    class.denied.extend(denied.then_some(agent.token));
                 }
             }
         }
@@ -135,9 +149,7 @@ mod tests {
         let list: String = KnownAgent::all().map(|agent| format!("User-agent: {}\n", agent.token())).collect();
         let rules: String = (0..5000).map(|n| format!("Disallow: /{n}/private\n")).collect();
         let groups = AgentGroups::compile(&Robots::parse(format!("{list}{rules}").as_bytes()), Dialect::Standard);
-        assert_eq!(groups.0.len(), KnownAgent::all().count());
-        let first = groups.0[0].1.heap_bytes();
-        assert!(first > 0 && groups.0.iter().all(|(_, rules)| rules.heap_bytes() == first));
+        assert_eq!((groups.agents.len(), groups.rules.len()), (KnownAgent::all().count(), 1));
         assert!(groups.classes(b"/7/private").iter().all(|class| class.named == class.denied));
     }
 }
