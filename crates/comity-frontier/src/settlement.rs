@@ -93,6 +93,14 @@ pub struct Spent {
 }
 
 impl Settlement {
+    /// The links that it brings.
+    pub(crate) fn links(&self) -> &[Offer] {
+        match self {
+            Self::Done { links, .. } | Self::Again { links, .. } => links,
+            _ => &[],
+        }
+    }
+
     /// What it cost.
     #[must_use]
     pub const fn spent(&self) -> Spent {

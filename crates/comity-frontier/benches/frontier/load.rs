@@ -9,6 +9,8 @@ use comity_url::{CrawlUrl, UrlKey};
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) urls: u64,
+    /// The last so many are on one origin, whatever `per_origin` says of the others.
+    pub(crate) on_one: u64,
     pub(crate) per_origin: u64,
     pub(crate) times: u64,
 }
@@ -37,9 +39,10 @@ impl Load {
     }
 
     fn offer(self, number: u64) -> Offer {
-        let origins = (self.urls / self.per_origin).max(1);
+        let others = self.urls - self.on_one;
+        let origins = (others / self.per_origin).max(1);
         // Origins come in any order, each of them again and again.
-        let origin = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % origins;
+        let origin = if number < others { number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % origins } else { origins };
         let text = format!("https://site-{origin:09}.test/section/page-with-a-long-name/{number:012}.html");
         let url = CrawlUrl::parse(&text).expect("a URL");
         Offer { key: key(number), url, depth: 3, hops: 0, via: None, seed: false, priority: 1, attempts: 0, hint: None }

@@ -1,6 +1,7 @@
 //! The frontier at size: how fast offers are taken, what memory and disk they cost, how soon a full store leases again.
 //!
-//! `cargo bench -p comity-frontier --bench frontier -- [disk|memory|hot] [millions of URLs] [URLs per origin] [offers of each]`
+//! `cargo bench -p comity-frontier --bench frontier -- [disk|memory|hot|beside] [millions of URLs] [URLs per origin] [offers of each]`,
+//! `… reopen DIRECTORY` for a store that is there. Stores lie in `COMITY_BENCH_DIR`, one that is killed stays there.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench fails by panicking")]
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 #![allow(clippy::disallowed_methods, reason = "a bench measures the machine's time")]
@@ -20,20 +21,31 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let number = |at: usize, default: f64| words.get(at).and_then(|word| word.parse().ok()).unwrap_or(default);
-    let load =
-        Load { urls: (number(1, 1.0) * 1e6) as u64, per_origin: number(2, 10.0) as u64, times: number(3, 3.0) as u64 };
+    let load = Load {
+        urls: (number(1, 1.0) * 1e6) as u64,
+        on_one: 0,
+        per_origin: number(2, 10.0) as u64,
+        times: number(3, 3.0) as u64,
+    };
     match words.first().copied() {
         Some("reopen") => reopen(words[1]),
         Some("memory") => memory(&load),
         Some("hot") => hot(&load),
+        Some("beside") => beside(&load),
         None | Some("disk") => disk(&load),
-        Some(other) => panic!("unknown store {other:?}; known are disk, memory, hot"),
+        Some(other) => panic!("unknown store {other:?}; known are disk, memory, hot, beside"),
     }
 }
 
 fn config() -> SchedulerConfig {
     let most = 1_000_000_000;
-    SchedulerConfig { queued: most, origins: most, pages_per_origin: most, ..SchedulerConfig::default() }
+    SchedulerConfig {
+        queued: most,
+        queued_per_domain: most,
+        origins: most,
+        pages_per_origin: most,
+        ..SchedulerConfig::default()
+    }
 }
 
 fn at_once() -> Ready {
@@ -93,6 +105,12 @@ fn hot(load: &Load) {
     for tenth in 1..=10 {
         pop(&frontier, load.urls / 10, &format!(" tenth {tenth}"));
     }
+}
+
+/// One origin with everything but 100,000 URLs, which are on origins of their own.
+fn beside(load: &Load) {
+    let others = 100_000;
+    disk(&Load { urls: load.urls + others, on_one: load.urls, per_origin: 1, ..*load });
 }
 
 /// Offers every URL so many times, in batches of 4,096.

@@ -307,7 +307,7 @@ mod tests {
 
     fn commit(store: &mut DiskStore, number: u64) -> Result<(), StoreError> {
         let mut batch = WriteBatch::default();
-        // One long enough to be compressed.
+        // One of them long.
         let length = if number == 3 { 5000 } else { 3 };
         batch.insert(Keyspace::Queue, format!("key {number}").into_bytes(), vec![b'v'; length]);
         batch.insert(Keyspace::Meta, b"totals".to_vec(), number.to_be_bytes().to_vec());

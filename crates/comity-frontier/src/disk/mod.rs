@@ -2,6 +2,7 @@
 
 mod fault;
 mod forget;
+mod form;
 mod log;
 mod marker;
 
@@ -10,11 +11,11 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fjall::config::{BlockSizePolicy, FilterPolicy};
-use fjall::{AbstractTree as _, Database, KeyspaceCreateOptions, PersistMode};
+use fjall::{AbstractTree as _, CompressionType, Database, PersistMode};
 
 use self::fault::{behind, explain, is_low, of_io};
 pub use self::forget::Forget;
+use self::form::{Form, PARTS, form};
 use self::log::{Log, Saved};
 use self::marker::Marker;
 use crate::{Keyspace, Row, Store, StoreError, WriteBatch};
@@ -227,7 +228,13 @@ fn hold(path: &Path) -> Result<File, StoreError> {
 
 /// Opens the engine. Gives the number of the last commit in its tables.
 fn open_engine(path: &Path, settings: DiskSettings) -> Result<(Database, Tables, u64), fjall::Error> {
-    let db = Database::builder(path).cache_size(settings.cache).max_journaling_size(LOG).worker_threads(1).open()?;
+    let db = Database::builder(path)
+        .cache_size(settings.cache)
+        .max_journaling_size(LOG)
+        // Of all rows only those of fingerprints are long, and they are random.
+        .journal_compression(CompressionType::None)
+        .worker_threads(1)
+        .open()?;
     let tables = Tables::open(&db, settings)?;
     let last_commit = tables.last_commit()?;
     Ok((db, tables, last_commit))
@@ -237,26 +244,9 @@ impl Tables {
     fn open(db: &Database, settings: DiskSettings) -> Result<Self, fjall::Error> {
         let mut tables = Vec::with_capacity(Keyspace::ALL.len());
         for space in Keyspace::ALL {
-            // What is only read in order needs no filter.
-            let (name, parts, filter) = match space {
-                Keyspace::Queue => ("queue", 7, false),
-                Keyspace::Seen => ("seen", 1, false),
-                Keyspace::Origin => ("origin", 4, true),
-                Keyspace::Domain => ("domain", 1, true),
-                Keyspace::Due => ("due", 2, false),
-                Keyspace::Visit => ("visit", 1, true),
-                Keyspace::Meta => ("meta", 1, false),
-                Keyspace::Left => ("left", 1, false),
-            };
-            let options = || {
-                // When a buffer is written out is our affair.
-                let options = KeyspaceCreateOptions::default()
-                    .max_memtable_size(u64::MAX)
-                    .data_block_size_policy(BlockSizePolicy::all(8 << 10));
-                if filter { options } else { options.filter_policy(FilterPolicy::disabled()) }
-            };
-            let most = (settings.write_buffers / 18).saturating_mul(parts).max(64 << 10);
-            tables.push(Table { rows: db.keyspace(name, options)?, most });
+            let Form { name, parts, options } = form(space);
+            let most = (settings.write_buffers / PARTS).saturating_mul(parts).max(64 << 10);
+            tables.push(Table { rows: db.keyspace(name, || options)?, most });
         }
         let tables = tables.try_into().map_err(|_| fjall::Error::Unrecoverable)?;
         Ok(Self(tables))
@@ -324,7 +314,9 @@ fn refuse_loss(path: &Path, loss: Option<&str>, settings: DiskSettings) -> Resul
 }
 
 impl Store for DiskStore {
-    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
+    fn commit(&mut self, mut batch: WriteBatch) -> Result<(), StoreError> {
+        // Neighbours find their places in a write buffer by the same way, which is then in the processor's cache.
+        batch.inserts.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
         let rows = batch.inserts.iter().map(|(_, key, value)| key.len() + value.len());
         let bytes = rows.chain(batch.deletes.iter().map(|(_, key)| key.len())).sum::<usize>() as u64;
         self.look_at_space(bytes)?;

@@ -70,6 +70,20 @@ impl Domains {
         Ok((stored.pages.saturating_add(taken), stored.queued.saturating_add(taken)))
     }
 
+    /// Reads the counts of these origins' domains ahead, in the order in which they lie in the store.
+    pub(super) fn expect<S: Store>(&mut self, store: &S, origins: &[&Origin]) -> Result<(), StoreError> {
+        let mut names: Vec<&str> = origins.iter().map(|origin| name_of(origin)).collect();
+        names.sort_unstable();
+        names.dedup();
+        self.known.reserve(names.len());
+        for name in names {
+            if !self.known.contains_key(name) {
+                self.known.insert(name.into(), Asked { stored: Counts::read(store, name)?, taken: 0 });
+            }
+        }
+        Ok(())
+    }
+
     /// A URL of the origin is taken with this commit.
     pub(super) fn take(&mut self, origin: &Origin) {
         if let Some(asked) = self.known.get_mut(name_of(origin)) {

@@ -44,7 +44,7 @@ impl<S: Store> Inner<S> {
 
     pub(super) fn offer(&mut self, batch: Vec<Offer>) -> Result<Vec<Offered>, StoreError> {
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
-        ledger.expect(batch.len());
+        ledger.expect(batch.iter())?;
         let offered = batch.into_iter().map(|offer| ledger.offer(offer)).collect::<Result<_, _>>()?;
         let changes = ledger.close()?;
         self.commit(changes)?;
@@ -57,6 +57,7 @@ impl<S: Store> Inner<S> {
         self.scheduler.look_ahead(batch.iter().map(|settlement| (settlement.lease(), settlement.ready_at())));
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         ledger.left = self.left.as_ref().and_then(Left::next);
+        ledger.expect(batch.iter().flat_map(Settlement::links))?;
         let mut answers = Vec::with_capacity(batch.len());
         let (mut applied, mut ended) = (Vec::with_capacity(batch.len()), HashSet::new());
         for mut settlement in batch {

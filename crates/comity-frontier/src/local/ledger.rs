@@ -31,6 +31,8 @@ pub(super) struct Ledger<'a, S> {
     /// Where in `changes.touched` an origin stands.
     places: HashMap<Origin, usize>,
     taken: HashSet<UrlKey>,
+    /// Records of origins that are not in memory, read ahead.
+    ahead: HashMap<Origin, Option<OriginRecord>>,
     domains: Domains,
     /// Whose next visit was looked at.
     hinted: HashSet<UrlKey>,
@@ -101,6 +103,7 @@ impl<'a, S: Store> Ledger<'a, S> {
             changes,
             places,
             taken,
+            ahead: HashMap::new(),
             domains,
             hinted,
             new_origins: 0,
@@ -108,10 +111,23 @@ impl<'a, S: Store> Ledger<'a, S> {
         }
     }
 
-    /// So many URLs are about to be offered.
-    pub(super) fn expect(&mut self, offers: usize) {
-        self.places.reserve(offers);
-        self.taken.reserve(offers);
+    /// These URLs are about to be offered: what the store knows of their origins and domains is read in the order in which it
+    /// lies there, which costs a part of reading it in the order of the offers.
+    pub(super) fn expect<'o>(&mut self, offers: impl Iterator<Item = &'o Offer>) -> Result<(), StoreError> {
+        if self.scheduler.queued() >= self.scheduler.config().queued {
+            return Ok(());
+        }
+        let mut origins: Vec<&Origin> =
+            offers.filter(|offer| !self.seen.contains(offer.key)).map(|offer| offer.url.origin()).collect();
+        origins.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
+        origins.dedup();
+        self.places.reserve(origins.len());
+        for origin in &origins {
+            if !self.scheduler.knows(origin) {
+                self.ahead.insert((*origin).clone(), self.roster.record(self.store, origin)?);
+            }
+        }
+        self.domains.expect(self.store, &origins)
     }
 
     /// Takes one URL in, unless it was seen or a budget is spent.
@@ -352,12 +368,16 @@ impl<'a, S: Store> Ledger<'a, S> {
         &mut self.changes.touched[place].1
     }
 
-    fn look_up(&self, origin: &Origin) -> Result<Option<Touched>, StoreError> {
+    fn look_up(&mut self, origin: &Origin) -> Result<Option<Touched>, StoreError> {
         if let Some((summary, row, stored)) = self.scheduler.resident(origin) {
             let record = OriginRecord { summary: summary.clone(), row, rest: None };
             return Ok(Some(Touched { before: summary.clone(), record, home: Home::Memory, stored }));
         }
-        let Some(record) = self.roster.record(self.store, origin)? else { return Ok(None) };
+        let known = match self.ahead.remove(origin) {
+            Some(known) => known,
+            None => self.roster.record(self.store, origin)?,
+        };
+        let Some(record) = known else { return Ok(None) };
         let home =
             self.roster.waking(&record).map_or(Home::Asleep, |waking| Home::Wakes(Box::new(record.clone()), waking));
         let rest = if matches!(home, Home::Asleep) { record.rest.clone() } else { None };
@@ -404,7 +424,7 @@ impl Changes {
                         continue;
                     }
                     if let Some(row) = row {
-                        roster.note(row, &origin);
+                        roster.note_new(row, &origin);
                         woke = true;
                     }
                 }

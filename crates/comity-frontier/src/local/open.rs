@@ -7,7 +7,7 @@ use super::roster::{EARLIER_TICKETS, Roster};
 use super::visits::Visits;
 use crate::key::{origin_end, place_of};
 use crate::rest::{OriginRecord, origin_of};
-use crate::seen::SeenSet;
+use crate::seen::{SeenHeap, SeenSet};
 use crate::totals::Totals;
 use crate::{Keyspace, Scheduler, SchedulerConfig, Spent, Store, StoreError, Summary, WriteBatch};
 
@@ -28,8 +28,15 @@ const VERSION: u16 = 4;
 const OLDER: [u16; 2] = [2, 3];
 /// Rows read at once.
 const PAGE: usize = 1024;
-/// Rows of fingerprints read at once: each holds those of a whole commit, which may be thousands.
+/// Rows of fingerprints read at once: each holds those of a whole commit, one or thousands.
 const SEEN_PAGE: usize = 16;
+/// As many are read while they are short.
+const SHORT_PAGE: usize = 256;
+/// Bytes of a page that is short.
+const SHORT: usize = 256 << 10;
+
+/// Fingerprints that room is made for at once: a sum that is damaged must not ask for all memory.
+const MOST_ROOM: u64 = 100_000_000;
 
 /// What a frontier knows at its start.
 pub(super) struct Opened {
@@ -111,11 +118,15 @@ fn begin_run<S: Store>(store: &mut S) -> Result<u64, StoreError> {
 }
 
 fn read_seen<S: Store>(store: &S, config: &SchedulerConfig) -> Result<(SeenSet, u64), StoreError> {
-    let mut seen = SeenSet::new(config.seen);
-    let (mut from, mut last_commit) = (Vec::new(), 0);
+    let admitted =
+        store.get(Keyspace::Meta, TOTALS)?.and_then(|bytes| Totals::decode(&bytes).ok()).map(|sums| sums.admitted);
+    let mut seen = SeenHeap::new(config.seen, admitted.unwrap_or(0).min(MOST_ROOM));
+    let (mut from, mut last_commit, mut page) = (Vec::new(), 0, SEEN_PAGE);
     loop {
-        let rows = store.peek(Keyspace::Seen, &from, &[0xff; 9], SEEN_PAGE)?;
-        let Some((last, _)) = rows.last() else { return Ok((seen, last_commit)) };
+        let rows = store.peek(Keyspace::Seen, &from, &[0xff; 9], page)?;
+        let bytes: usize = rows.iter().map(|(_, prints)| prints.len()).sum();
+        page = if bytes <= SHORT { SHORT_PAGE } else { SEEN_PAGE };
+        let Some((last, _)) = rows.last() else { return Ok((seen.into_set(), last_commit)) };
         from.clone_from(last);
         from.push(0);
         for (key, prints) in &rows {
@@ -127,7 +138,7 @@ fn read_seen<S: Store>(store: &S, config: &SchedulerConfig) -> Result<(SeenSet, 
             };
             last_commit = number;
             for print in prints {
-                seen.insert(UrlKey::from_bytes(*print));
+                seen.push(UrlKey::from_bytes(*print));
             }
         }
     }

@@ -115,6 +115,12 @@ impl Roster {
 
     /// An origin went to sleep under this key.
     pub(super) fn note(&mut self, row: Row, origin: &Origin) {
+        self.forget(origin);
+        self.current.note(row, origin);
+    }
+
+    /// An origin that nobody had heard of sleeps under this key.
+    pub(super) fn note_new(&mut self, row: Row, origin: &Origin) {
         self.current.note(row, origin);
     }
 
@@ -196,7 +202,7 @@ impl Roster {
             }
             if !batch.is_empty() {
                 store.commit(batch)?;
-                given.iter().for_each(|(row, origin)| self.current.note(*row, origin));
+                given.iter().for_each(|(row, origin)| self.note(*row, origin));
             }
         }
     }
@@ -291,7 +297,6 @@ impl Reading {
 
     /// Takes in a row that was just written: one that lies before what is read next has to stand in the page.
     fn note(&mut self, row: Row, origin: &Origin) {
-        self.page.retain(|other| other.1 != *origin);
         if row.to_key() >= self.from {
             self.is_exhausted = false;
             return;
