@@ -18,7 +18,7 @@ cargo xtask <command>
                              (CI=true installs them too)
   bench robots [rounds]      comity-robots beside other crates: speed, size, answers unlike Google's parser
   bench extract [rounds]     links of pages by comity-extract beside lol_html and html5ever; URLs beside the url crate
-  bench frontier [disk|memory|hot] [millions]   offers, leases, memory, disk, reopening
+  bench frontier [disk|memory|hot|beside] [millions]   offers, leases, memory, disk, reopening
   bench scheduler [rounds]   the scheduler at a million origins: CPU a turn, slots used, memory
   fuzz [--seconds N] [--install]
                              every fuzz target for N seconds (60); --install, or CI=true, brings cargo-fuzz
