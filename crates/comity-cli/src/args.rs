@@ -6,6 +6,7 @@ mod identity;
 mod optout;
 mod robots;
 mod signals;
+mod survey;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ pub(crate) use identity::*;
 pub(crate) use optout::*;
 pub(crate) use robots::*;
 pub(crate) use signals::*;
+pub(crate) use survey::*;
 
 /// The polite, provable crawler.
 #[derive(Debug, Parser)]
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Sitemap(SitemapArgs),
     /// What a site says about the uses of its content: every statement, where it stands, and the verdict per purpose.
     Signals(SignalsArgs),
+    /// What many sites ask for: robots.txt and tdmrep.json of each origin of a list, and a report with denominators.
+    Survey(Box<SurveyArgs>),
     /// What a URL is to comity.
     #[command(subcommand)]
     Url(UrlCommand),

@@ -13,6 +13,8 @@ mod erase;
 mod explain;
 #[path = "command/resume.rs"]
 mod resume;
+#[path = "command/survey.rs"]
+mod survey;
 #[path = "command/verify.rs"]
 mod verify;
 

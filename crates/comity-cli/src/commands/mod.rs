@@ -19,6 +19,7 @@ mod reload;
 mod robots;
 mod signals;
 mod sitemap;
+mod survey;
 mod url;
 mod verify;
 mod visible;
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Extract(args) => extract::run(&args),
         Command::Sitemap(args) => sitemap::run(&args),
         Command::Signals(args) => signals::run(&args),
+        Command::Survey(args) => survey::run(&args),
         Command::Url(UrlCommand::Batch) => url::batch(),
         Command::Identity(command) => identity::run(&command),
     }

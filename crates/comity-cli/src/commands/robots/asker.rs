@@ -2,14 +2,17 @@
 
 mod get;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use comity::config::CrawlConfig;
-use comity_fetch::FetchConfig;
+use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemNet};
 use comity_gate::{AskRobots, FetchedRobots, Gate, RobotsClass, RobotsFetch};
 use comity_robots::{MAX_BYTES, Robots};
 use comity_url::{CrawlUrl, Origin};
 use tokio::runtime::Runtime;
+
+pub(crate) use get::{Got, get_within};
 
 use super::turns::Turns;
 use super::words;
@@ -29,7 +32,17 @@ pub(crate) struct Asker {
 
 impl Asker {
     pub(crate) fn open(args: &AskerArgs, origin: &Origin) -> Result<Self, Failure> {
-        let config = CrawlConfig::resolve(settings::of_asker(args, origin)?)?;
+        Self::of_config(CrawlConfig::resolve(settings::of_asker(args, origin)?)?)
+    }
+
+    /// One that asks so many origins at the same time; what holds for each of them and for each address stays.
+    pub(crate) fn open_wide(args: &AskerArgs, origin: &Origin, at_once: u32) -> Result<Self, Failure> {
+        let mut config = CrawlConfig::resolve(settings::of_asker(args, origin)?)?;
+        config.politeness.total = at_once;
+        Self::of_config(config)
+    }
+
+    fn of_config(config: CrawlConfig) -> Result<Self, Failure> {
         let user_agent = config.identity.user_agent();
         let mut fetch = RobotsFetch::new(config.identity);
         fetch.gate.politeness = config.politeness;
@@ -41,6 +54,20 @@ impl Asker {
         let gate = fetch.open().map_err(|error| Failure::usage(error.to_string()))?;
         let turns = Turns::new(settings::user_state("turns"));
         Ok(Self { runtime: runtime()?, gate, fetch: config, user_agent, turns })
+    }
+
+    pub(crate) const fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    pub(crate) const fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// A fetcher of pages by the same settings.
+    pub(crate) fn fetcher(&self) -> Result<Arc<Fetcher>, ConfigError> {
+        let clock = Arc::clone(self.gate.clock());
+        Fetcher::new(Arc::new(SystemNet::new()), clock, self.fetch.clone()).map(Arc::new)
     }
 
     /// Who asks, as sent.

@@ -1,9 +1,7 @@
 //! Asks a site for something else than its robots.txt, by its rules.
 
-use std::sync::Arc;
-
-use comity_fetch::{Collect, Fetcher, SystemNet};
-use comity_gate::Gate;
+use comity_fetch::{Collect, Fetcher, Request};
+use comity_gate::{Gate, NoPermit};
 use comity_policy::{Capture, Judge, Judgement};
 use comity_signals::Declared;
 use comity_url::CrawlUrl;
@@ -27,21 +25,28 @@ impl Judge for ToRead {
     }
 }
 
+/// One request for `url`, in its turn, waited for at most [`Gate::PATIENCE`]; of the body at most `most` bytes.
+pub(crate) async fn get_within(
+    gate: &Gate,
+    fetcher: &Fetcher,
+    url: &CrawlUrl,
+    most: Option<u64>,
+) -> Result<Got, NoPermit> {
+    let permit = gate.permit_within(&ToRead(gate.clone()), url, Gate::PATIENCE).await?;
+    let request = Request { max_body: most, ..Request::default() };
+    let mut sink = Collect::default();
+    let fetched = fetcher.fetch_with(permit, &request, &mut sink).await;
+    if let Some(receipt) = fetched.receipt {
+        let _paced = gate.settle(receipt, fetched.outcome);
+    }
+    Ok(Got { capture: fetched.capture, body: sink.body })
+}
+
 impl Asker {
     /// One request for `url`, in its turn. `Err` says why it was not asked.
     pub(crate) fn get(&self, url: &CrawlUrl) -> Result<Got, String> {
-        let clock = Arc::clone(self.gate.clock());
-        let fetcher = Fetcher::new(Arc::new(SystemNet::new()), clock, self.fetch.clone()).map_err(|e| e.to_string())?;
-        let got = self.runtime.block_on(async {
-            let judge = ToRead(self.gate.clone());
-            let permit = self.gate.permit_within(&judge, url, Gate::PATIENCE).await.map_err(|no| no.to_string())?;
-            let mut sink = Collect::default();
-            let fetched = fetcher.fetch(permit, &mut sink).await;
-            if let Some(receipt) = fetched.receipt {
-                let _paced = self.gate.settle(receipt, fetched.outcome);
-            }
-            Ok(Got { capture: fetched.capture, body: sink.body })
-        });
+        let fetcher = self.fetcher().map_err(|error| error.to_string())?;
+        let got = self.runtime.block_on(get_within(&self.gate, &fetcher, url, None)).map_err(|no| no.to_string());
         self.note(url.origin());
         got
     }
