@@ -116,6 +116,7 @@ pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
     AgentRecord, DecisionRecord, Discovery, ErasureRecord, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText,
     Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, StageRecord,
+    TdmrepRecord,
     TimeRecord, TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};

@@ -384,6 +384,8 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
         overrides: config.overrides.clone(),
         optouts: config.optouts.clone(),
         robots: config.robots.clone(),
+        silence: config.signals.silence,
+        tdmrep: config.signals.tdmrep,
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,
         state,

@@ -1,4 +1,4 @@
-use comity_policy::{Decision, OptOut, Overridden, RobotsState, WallTime};
+use comity_policy::{Decision, OptOut, Overridden, RobotsState, TdmFile, WallTime};
 use comity_signals::{Declared, Place, Purpose, Statement, Verdict};
 use comity_url::Origin;
 
@@ -7,7 +7,7 @@ use super::build::RobotsBasis;
 use super::parts::cut_to;
 use super::{
     DecisionRecord, LiftedRecord, OmittedRecord, OptOutRecord, OverrideRecord, PurposeRecord, RobotsRecord, RuleRecord,
-    SignalRecord, StageRecord,
+    SignalRecord, StageRecord, TdmrepRecord,
 };
 
 /// Statements in one record, at most.
@@ -70,6 +70,20 @@ pub(super) fn robots_itself(origin: &Origin, absent: &mut Absent) -> RobotsRecor
         state: RobotsState::NotApplicable.as_str().to_owned(),
         status: None,
         truncated: false,
+    }
+}
+
+/// The site's tdmrep.json, as far as it was known.
+pub(super) fn tdmrep(file: &TdmFile, absent: &mut Absent) -> TdmrepRecord {
+    let copy = file.copy.as_ref();
+    let final_url = file.final_url.as_ref().map(|url| cut_to(url.as_str(), MAX_RAW));
+    TdmrepRecord {
+        asked: file.asked.to_string(),
+        digest: absent.note("tdmrep.digest", copy.map(|copy| copy.digest.to_string()), Why::NoFile),
+        fetched: absent.note("tdmrep.fetched", copy.map(|copy| copy.fetched.to_string()), Why::NoFile),
+        final_url: absent.note("tdmrep.final_url", final_url, Why::NotApplicable),
+        state: file.state.as_str().to_owned(),
+        status: absent.note("tdmrep.status", file.status, Why::NoResponse),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{ConfigError, ConfigFile};
 /// Keys that say what the crawl means: who asks, what for, where, and by which rules. A URL that was decided under one
 /// value must not stand beside one decided under another without anybody having said so. Our choice: everything else
 /// (paces, limits, archive) only says how fast and how long.
-const MEANING: [&str; 14] = [
+const MEANING: [&str; 16] = [
     "agent.name",
     "agent.contact",
     "agent.tokens",
@@ -22,6 +22,8 @@ const MEANING: [&str; 14] = [
     "keys.tracking",
     "keys.sessions",
     "keys.clean_param",
+    "signals.unspecified",
+    "signals.tdmrep",
     "override",
 ];
 
@@ -41,7 +43,9 @@ impl Change {
 
     /// True when the crawl would mean something else.
     pub(super) fn changes_meaning(&self) -> bool {
-        MEANING.contains(&self.key.as_str())
+        // Crawls of earlier versions do not name what they did by default.
+        let is_new = self.key.starts_with("signals.") && self.before.is_none();
+        MEANING.contains(&self.key.as_str()) && !is_new
     }
 }
 

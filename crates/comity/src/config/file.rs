@@ -37,6 +37,9 @@ pub struct ConfigFile {
     /// How robots.txt is read.
     #[serde(skip_serializing_if = "is_default")]
     pub robots: RobotsSection,
+    /// What is made of what sites say about use.
+    #[serde(skip_serializing_if = "is_default")]
+    pub signals: SignalsSection,
     /// How pages are fetched.
     #[serde(skip_serializing_if = "is_default")]
     pub fetch: FetchSection,
@@ -225,6 +228,16 @@ section! {
         on_unreachable: String,
         /// 4xx statuses of robots.txt that mean "disallow all"; default none.
         strict_4xx: Vec<u16>,
+    }
+}
+
+section! {
+    /// `[signals]`
+    SignalsSection {
+        /// `proceed` (default) or `refuse`: what is done where nobody says anything about a declared purpose.
+        unspecified: String,
+        /// `needed` (default): where a declared purpose is `tdm` or `ai_train`; `always`.
+        tdmrep: String,
     }
 }
 
@@ -429,6 +442,7 @@ impl ConfigFile {
         self.keys.overlay(later.keys);
         self.politeness.overlay(later.politeness);
         self.robots.overlay(later.robots);
+        self.signals.overlay(later.signals);
         self.fetch.overlay(later.fetch);
         self.state.overlay(later.state);
         self.frontier.overlay(later.frontier);

@@ -16,8 +16,8 @@ use comity_robots::Dialect;
 use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
 use super::{
-    ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SitemapSettings,
-    Span, TrapSettings, agent, bounds, classes, discovery, proxies, revisit,
+    ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SignalSettings,
+    SitemapSettings, Span, TrapSettings, agent, bounds, classes, discovery, proxies, revisit, signals,
 };
 
 /// A configuration that was checked as a whole: what the engine runs on.
@@ -33,6 +33,8 @@ pub struct CrawlConfig {
     pub ranges: Vec<Network>,
     /// Where the crawl begins.
     pub seeds: Vec<CrawlUrl>,
+    /// What is made of what sites say about use.
+    pub signals: SignalSettings,
     /// Which URLs belong to it; seeds are added when the crawl starts, and after their own redirects.
     pub scope: Scope,
     /// When it ends.
@@ -160,6 +162,7 @@ impl CrawlConfig {
         let revisit = revisit::settings(&file, &mut notes)?;
         notes.extend(revisit::ends_early(revisit.policy, limits.linger));
         Ok(Self {
+            signals: signals::signals(&file)?,
             overrides: gate.overrides,
             optouts: gate.optouts,
             ranges: agent::ranges(&file.agent)?,
@@ -228,6 +231,7 @@ impl CrawlConfig {
             OnUnreachable::Google => "google",
         });
         file.robots.strict_4xx = Some(self.robots.strict_4xx.clone());
+        signals::resolved(self.signals, &mut file);
         bounds::show_fetch(&self.fetch, &mut file.fetch);
         file.fetch.spool_dir = self.fetch.spool_dir.clone();
         file.fetch.accept_types = Some(self.types.ranges().iter().map(ToString::to_string).collect());

@@ -40,7 +40,7 @@ fn record(dir: &Path, url: &str) -> Record {
 fn holds(dir: &Path, text: &str) -> bool {
     let mut all: Vec<u8> = records(dir).iter().flat_map(|record| format!("{record:?}").into_bytes()).collect();
     unpack(dir, &mut all);
-    all.windows(text.len()).any(|window| window == text.as_bytes())
+    String::from_utf8_lossy(&all).contains(text)
 }
 
 fn unpack(folder: &Path, all: &mut Vec<u8>) {
