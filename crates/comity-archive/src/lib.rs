@@ -114,8 +114,8 @@ pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
-    AgentRecord, DecisionRecord, Discovery, ErasureRecord, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText,
-    Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, StageRecord,
+    AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, OmittedRecord, PurposeRecord, RECORD_SCHEMA,
+    RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, StageRecord,
     TdmrepRecord,
     TimeRecord, TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemClock, SystemNet, SystemRandom};
 use comity_policy::{
-    Answered, Clock, Content, Decision, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome,
+    Answered, Clock, Content, Decision, Grants, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome,
     Overrides, Pacer, Parked, Politeness, Random, Receipt, Refusal, RobotsLife, RobotsPolicy, Silence, Terms, Turn,
     Vantage, WallTime,
 };
@@ -43,6 +43,8 @@ pub struct GateConfig {
     pub overrides: Overrides,
     /// What is done where nobody says anything about a declared purpose; by default it is taken.
     pub silence: Silence,
+    /// Uses that a licence, a contract or a law permits; none by default.
+    pub grants: Grants,
     /// Whether a site's tdmrep.json is asked for before its first page; never by default.
     pub tdmrep: AskTdmrep,
     /// Who is not to be visited at all; nobody by default.
@@ -71,6 +73,7 @@ impl GateConfig {
             robots: RobotsPolicy::default(),
             overrides: Overrides::default(),
             silence: Silence::Proceed,
+            grants: Grants::default(),
             tdmrep: AskTdmrep::Never,
             optouts: OptOutFiles::default(),
             max_rate: None,
@@ -128,6 +131,7 @@ impl Gate {
             delay: config.politeness.delay,
             overrides: config.overrides,
             silence: config.silence,
+            grants: config.grants,
         };
         let own = [config.identity.tokens().to_vec()];
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };

@@ -6,7 +6,7 @@ use comity_signals::Preferences;
 use comity_url::CrawlUrl;
 
 use crate::robots_life::Known;
-use crate::{Digest, Failing, OptOut, Overridden, Reason, Silence, Stage, TdmFile, WallTime};
+use crate::{Digest, Failing, Grant, OptOut, Overridden, Reason, Silence, Stage, TdmFile, WallTime};
 
 /// A judgement with everything that a reader needs to check it years later.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct Decision {
     pub before: Option<Arc<Self>>,
     /// What was done where nobody spoke.
     pub silence: Silence,
+    /// The grants that it relies on: each denied, or silent, purpose with the one that permits it.
+    pub grants: Vec<(comity_signals::Purpose, Arc<Grant>)>,
 }
 
 impl Decision {
@@ -53,6 +55,7 @@ impl Decision {
             again: decided,
             before: None,
             silence: Silence::Proceed,
+            grants: Vec::new(),
         }
     }
 

@@ -2,12 +2,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_robots::{Evidence, RuleSet};
-use comity_signals::{Declared, Preferences};
+use comity_signals::{Declared, Preferences, Purpose};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{
-    AskedPace, Decision, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis, RobotsLife,
-    RobotsState, RuleEvidence, Silence, Standing, TdmFile, Vantage, WallTime, content,
+    AskedPace, Decision, Grant, Grants, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis,
+    RobotsLife, RobotsState, RuleEvidence, Silence, Standing, TdmFile, Vantage, WallTime, content,
 };
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
@@ -179,10 +179,11 @@ fn open(
     now: WallTime,
 ) -> Judgement {
     let preferences = with_tdmrep(Preferences::none(), tdmrep, url);
-    let refusal = terms.refusal(&preferences).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied));
+    let grants = content::granted(&preferences, terms, url.origin(), now);
+    let refusal = terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied));
     let reason = refusal.unwrap_or(Reason::OkNoRules);
     let tdmrep = tdmrep.cloned();
-    let decision = lifting.settle(Decision { preferences, tdmrep, ..Decision::bare(reason, robots, now) });
+    let decision = lifting.settle(Decision { preferences, tdmrep, grants, ..Decision::bare(reason, robots, now) });
     if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
 }
 
@@ -207,6 +208,8 @@ pub struct Terms {
     pub overrides: Overrides,
     /// What is done where nobody says anything about a declared purpose.
     pub silence: Silence,
+    /// Uses that a licence, a contract or a law permits.
+    pub grants: Grants,
 }
 
 impl Default for Terms {
@@ -217,14 +220,15 @@ impl Default for Terms {
             delay: Politeness::default().delay,
             overrides: Overrides::default(),
             silence: Silence::Proceed,
+            grants: Grants::default(),
         }
     }
 }
 
 impl Terms {
     /// The reason to refuse before anything is sent. The answer may break a silence: it refuses nothing yet.
-    fn refusal(&self, preferences: &Preferences) -> Option<Reason> {
-        content::refusal(&self.purposes, preferences, Silence::Proceed)
+    fn refusal(&self, preferences: &Preferences, grants: &[(Purpose, Arc<Grant>)]) -> Option<Reason> {
+        content::refusal(&self.purposes, preferences, Silence::Proceed, grants)
     }
 }
 
@@ -258,14 +262,16 @@ fn by_rules(
     let is_open = verdict.allowed() || lifted;
     // A path that may not be crawled has no preferences.
     let preferences = if is_open { with_tdmrep(preferences, tdmrep, url) } else { preferences };
+    let grants = content::granted(&preferences, terms, url.origin(), now);
     let refusal = if is_open {
-        terms.refusal(&preferences).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
+        terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
     } else {
         Some(Reason::RobotsDisallow)
     };
     let reason = refusal.unwrap_or(reason);
     let tdmrep = tdmrep.cloned();
-    let decision = lifting.settle(Decision { rule, preferences, tdmrep, ..Decision::bare(reason, basis(list), now) });
+    let decision =
+        lifting.settle(Decision { rule, preferences, tdmrep, grants, ..Decision::bare(reason, basis(list), now) });
     if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
 }
 

@@ -38,6 +38,7 @@
 //! | `site_file` | [`TdmFile`]: what is known of a site's tdmrep.json |
 //! | `content` | [`judge_content`], [`ContentPermit`]: may the answer be kept |
 //! | `overrides` | [`Override`], [`Overrides`]: written exceptions per origin, which run out |
+//! | `grants` | [`Grant`], [`Grants`]: uses that a licence, a contract or a law permits |
 //! | `optout` | [`OptOuts`]: origins and domains that see no request at all |
 //! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
 //! | `asked`, `hours` | [`AskedPace`]: what robots.txt asks about pace, hours of the day included |
@@ -54,6 +55,7 @@ mod clock;
 mod content;
 mod decision;
 mod digest;
+mod grants;
 mod hours;
 mod identity;
 mod judge;
@@ -85,6 +87,7 @@ pub use clock::{Clock, Instant, Moment, WallTime, WallTimeError};
 pub use content::{Answered, Content, ContentPermit, Silence, Stage, judge_content};
 pub use decision::{Decision, RobotsBasis, RobotsEvidence, RobotsState, RuleEvidence};
 pub use digest::{Digest, DigestError};
+pub use grants::{Grant, GrantBasis, GrantDraft, GrantError, Grants};
 pub use identity::{Identity, IdentityError};
 pub use judge::{Allowance, Hold, Judge, Judgement, Refusal, Terms, judge, judge_site};
 pub use life_memory::{KnownMemory, LifeMemory, Remembered};

@@ -118,6 +118,9 @@ pub struct DecisionRecord {
     pub at: String,
     /// True when a declared purpose was decided by the setting for silence.
     pub default_applied: bool,
+    /// The grants that it relies on; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<GrantRecord>,
     /// The opt-out that refused.
     #[serde(default)]
     pub optout: Option<OptOutRecord>,
@@ -131,6 +134,21 @@ pub struct DecisionRecord {
     /// Where it was decided twice: both decisions in order. Empty where the first was the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecord>,
+}
+
+/// A permission that lifted a denial of one use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantRecord {
+    /// Who answers for it.
+    pub approved_by: String,
+    /// `licence`, `contract`, `art3_research` or `own_content`.
+    pub basis: String,
+    /// From when it holds no longer.
+    pub expires: String,
+    /// The use.
+    pub purpose: String,
+    /// Where it is found.
+    pub reference: String,
 }
 
 /// One of several decisions on a URL.

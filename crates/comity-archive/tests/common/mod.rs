@@ -171,6 +171,7 @@ pub(crate) fn decision(reason: Reason, kind: &'static str, pattern: &str) -> Arc
         again: WallTime::from_unix_millis(START),
         before: None,
         silence: comity_policy::Silence::Proceed,
+        grants: Vec::new(),
     })
 }
 

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ByteSize, ConfigError, OptoutSection, OverrideSection, ProxySection, Span};
+use super::{ByteSize, ConfigError, GrantSection, OptoutSection, OverrideSection, ProxySection, Span};
 
 /// A configuration as typed: every key optional, unknown keys refused. Later layers win over earlier ones with
 /// [`ConfigFile::overlay`]: the user's file, the crawl's file, the flags.
@@ -13,6 +13,9 @@ pub struct ConfigFile {
     /// `[[override]]`: written exceptions. First, so that a resolved configuration begins with them.
     #[serde(rename = "override", skip_serializing_if = "Option::is_none")]
     pub overrides: Option<Vec<OverrideSection>>,
+    /// `[[grant]]`: uses that a licence, a contract or a law permits.
+    #[serde(rename = "grant", skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Vec<GrantSection>>,
     /// Who is not to be visited at all.
     #[serde(skip_serializing_if = "is_default")]
     pub optout: OptoutSection,
@@ -431,6 +434,9 @@ impl ConfigFile {
 
     /// Lays `later` over this one: what it says wins, what it leaves out stays. Opt-out files add up.
     pub fn overlay(&mut self, later: Self) {
+        if later.grants.is_some() {
+            self.grants = later.grants;
+        }
         if later.overrides.is_some() {
             self.overrides = later.overrides;
         }

@@ -11,7 +11,9 @@ use comity_fetch::signature::SigningKey;
 use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
 use comity_frontier::Classes;
 use comity_gate::{OptOutFiles, Rate};
-use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
+use comity_policy::{
+    Adaptive, AddressLimits, Grants, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy,
+};
 use comity_robots::Dialect;
 use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
@@ -33,6 +35,8 @@ pub struct CrawlConfig {
     pub ranges: Vec<Network>,
     /// Where the crawl begins.
     pub seeds: Vec<CrawlUrl>,
+    /// Uses that a licence, a contract or a law permits.
+    pub grants: Grants,
     /// What is made of what sites say about use.
     pub signals: SignalSettings,
     /// Which URLs belong to it; seeds are added when the crawl starts, and after their own redirects.
@@ -162,6 +166,7 @@ impl CrawlConfig {
         let revisit = revisit::settings(&file, &mut notes)?;
         notes.extend(revisit::ends_early(revisit.policy, limits.linger));
         Ok(Self {
+            grants: signals::grants(file.grants.as_deref())?,
             signals: signals::signals(&file)?,
             overrides: gate.overrides,
             optouts: gate.optouts,
