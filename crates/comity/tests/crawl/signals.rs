@@ -256,3 +256,28 @@ fn a_grant_that_lacks_something_is_refused_at_its_key() {
     let unknown = format!("{start}{}", whole.replace("basis", "base"));
     assert!(comity::config::ConfigFile::parse(&unknown, None).is_err());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_override_of_signals_lifts_what_the_page_says_and_says_so() {
+    let words = |word: &str| Some(vec![word.to_owned()]);
+    let moment = |text: &str| Some(comity::config::Moment(text.parse().unwrap()));
+    let own = comity::config::OverrideSection {
+        origins: words("http://a.test"),
+        scope: words("signals"),
+        basis: Some("own_site".to_owned()),
+        justification: Some("Our own site, looked at before release".to_owned()),
+        approved_by: Some("Ann Example".to_owned()),
+        created: moment("2026-11-29T00:00:00Z"),
+        expires: moment("2026-12-29T00:00:00Z"),
+        ..comity::config::OverrideSection::default()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let site = Site::new().name("a.test").page("/", html("<meta name=robots content=noai>"));
+    let (net, _) = web([site.page("/linked", Answer::text("x"))]);
+    run(crawl(&net, dir.path(), &["ai_train"]).configure(|file| file.overrides = Some(vec![own]))).await;
+    let found = record(dir.path(), "http://a.test/");
+    assert_eq!((&*found.outcome, &*found.reason), ("fetched", "ok.override"));
+    let lifted = &found.decision.as_ref().unwrap().r#override.as_ref().unwrap().lifted;
+    assert_eq!((lifted.len(), &*lifted[0].scope, &*lifted[0].reason), (1, "signals", "signal.ai_train"));
+    assert!(holds(dir.path(), SECRET));
+}
