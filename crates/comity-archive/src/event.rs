@@ -3,6 +3,8 @@ use std::sync::Arc;
 use comity_policy::{Capture, Decision, Digest, Errand, Reason, WallTime};
 use comity_url::{CrawlUrl, Origin};
 
+use crate::EvidenceKind;
+
 /// One URL outcome to be stored.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -105,4 +107,6 @@ pub struct Context {
     pub seed: bool,
     /// Which try this is, from 1.
     pub attempt: u32,
+    /// The file in which a site speaks about use, where it was asked for as that; `None` for a page.
+    pub file: Option<EvidenceKind>,
 }

@@ -35,6 +35,18 @@ pub enum EvidenceKind {
     Licence,
 }
 
+impl EvidenceKind {
+    /// The word of records for an errand of that kind.
+    #[must_use]
+    pub const fn errand(self) -> &'static str {
+        match self {
+            Self::RobotsTxt => "robots",
+            Self::Tdmrep => "tdmrep",
+            Self::Licence => "licence",
+        }
+    }
+}
+
 /// One sighting: what stood where, when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sighting {

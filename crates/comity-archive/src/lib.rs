@@ -114,9 +114,9 @@ pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use record::{
-    AgentRecord, DecisionRecord, Discovery, ErasureRecord, OmittedRecord, PurposeRecord, RECORD_SCHEMA, RawText,
-    Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, StageRecord,
-    TimeRecord, TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
+    AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, OmittedRecord, PurposeRecord, RECORD_SCHEMA,
+    RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, StageRecord,
+    TdmrepRecord, TimeRecord, TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use shared::{PreparedEvent, SharedArchive};

@@ -3,11 +3,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use comity_policy::{
-    AskedPace, Hold, Judgement, OptOuts, Reason, Refusal, RobotsLife, RobotsPolicy, Terms, Turn, Vantage, WallTime,
+    AskedPace, Hold, Judgement, OptOuts, Reason, Refusal, RobotsLife, RobotsPolicy, TdmFile, Terms, Turn, Vantage,
+    WallTime,
 };
 use comity_url::{CrawlUrl, Origin};
 use moka::sync::Cache;
 
+use crate::tdmrep::is_due;
 use crate::trail::Trail;
 
 /// What the cache is keyed by: sites answer by country, so a copy belongs to the vantage it was fetched from.
@@ -33,7 +35,12 @@ pub(crate) struct RobotsCache {
     policy: Arc<RobotsPolicy>,
     idle: Idle,
     stores: AtomicU64,
+    /// tdmrep.json, where it is asked for.
+    tdm: Option<Cache<RobotsKey, Arc<TdmFile>>>,
 }
+
+/// Bytes of tdmrep.json rules held at most (our choice: a few hundred an origin); what has no room is asked for again.
+const MOST_TDM_BYTES: u64 = 32 << 20;
 
 /// What becomes of the entries of origins that nobody asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +74,48 @@ impl RobotsCache {
             .weigher(|_: &RobotsKey, entry: &Arc<Entry>| entry.weight())
             .max_capacity(most_bytes)
             .build();
-        Self { entries, policy, idle, stores: AtomicU64::new(0) }
+        Self { entries, policy, idle, stores: AtomicU64::new(0), tdm: None }
+    }
+
+    /// The same, which asks for tdmrep.json before the first page of an origin.
+    pub(crate) fn asking_tdmrep(mut self, asks: bool) -> Self {
+        let weight = |_: &RobotsKey, file: &Arc<TdmFile>| u32::try_from(file.heap_bytes() + 320).unwrap_or(u32::MAX);
+        self.tdm = asks.then(|| Cache::builder().weigher(weight).max_capacity(MOST_TDM_BYTES).build());
+        self
+    }
+
+    /// What is known of tdmrep.json.
+    pub(crate) fn tdm(&self, key: &RobotsKey) -> Option<Arc<TdmFile>> {
+        self.tdm.as_ref()?.get(key)
+    }
+
+    pub(crate) fn store_tdm(&self, key: RobotsKey, file: Arc<TdmFile>) {
+        if let Some(tdm) = &self.tdm {
+            tdm.insert(key, file);
+        }
+    }
+
+    /// True when tdmrep.json has to be asked for.
+    pub(crate) fn tdm_is_due(&self, key: &RobotsKey, now: WallTime) -> bool {
+        self.tdm.as_ref().is_some_and(|tdm| is_due(tdm.get(key).as_deref(), now))
+    }
+
+    /// Judges by access alone, whatever tdmrep.json says: for that file itself.
+    pub(crate) fn judge_access(
+        &self,
+        url: &CrawlUrl,
+        vantage: Vantage,
+        terms: &Terms,
+        optouts: &OptOuts,
+        now: WallTime,
+    ) -> Judgement {
+        match self.entries.get(&(url.origin().clone(), vantage)) {
+            None => Judgement::NeedsRobots(url.origin().clone()),
+            Some(entry) => match entry.judge(url, None, terms, optouts, now) {
+                Judgement::Allow(allowance) => Judgement::Allow(allowance.seen_from(vantage)),
+                other => other,
+            },
+        }
     }
 
     /// Judges from what is known; never fetches.
@@ -79,12 +127,18 @@ impl RobotsCache {
         optouts: &OptOuts,
         now: WallTime,
     ) -> Judgement {
-        match self.entries.get(&(url.origin().clone(), vantage)) {
-            None => Judgement::NeedsRobots(url.origin().clone()),
-            Some(entry) => match entry.judge(url, terms, optouts, now) {
-                Judgement::Allow(allowance) => Judgement::Allow(allowance.seen_from(vantage)),
-                other => other,
-            },
+        let key = (url.origin().clone(), vantage);
+        let Some(entry) = self.entries.get(&key) else { return Judgement::NeedsRobots(key.0) };
+        let tdm = self.tdm(&key);
+        let due = self.tdm.is_some() && is_due(tdm.as_deref(), now);
+        match entry.judge(url, tdm.as_ref(), terms, optouts, now) {
+            // What robots.txt refuses is refused; what it allows waits for what else the site says of use.
+            Judgement::Allow(_) if due => Judgement::NeedsRobots(key.0),
+            Judgement::Refuse(refusal) if due && tdm.is_some() && refusal.reason().is_signal() => {
+                Judgement::NeedsRobots(key.0)
+            }
+            Judgement::Allow(allowance) => Judgement::Allow(allowance.seen_from(vantage)),
+            other => other,
         }
     }
 
@@ -152,12 +206,19 @@ impl RobotsCache {
 }
 
 impl Entry {
-    fn judge(&self, url: &CrawlUrl, terms: &Terms, optouts: &OptOuts, now: WallTime) -> Judgement {
+    fn judge(
+        &self,
+        url: &CrawlUrl,
+        tdm: Option<&Arc<TdmFile>>,
+        terms: &Terms,
+        optouts: &OptOuts,
+        now: WallTime,
+    ) -> Judgement {
         self.judged.store(now.unix_millis(), Ordering::Relaxed);
         match &self.barred {
             Some(barred) if barred.until > now => Judgement::Refuse(Refusal::before_robots(barred.reason, now)),
             Some(_) => Judgement::NeedsRobots(url.origin().clone()),
-            None => comity_policy::judge(url, &self.life, terms, optouts, now),
+            None => comity_policy::judge_site(url, &self.life, tdm, terms, optouts, now),
         }
     }
 

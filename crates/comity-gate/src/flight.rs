@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -21,8 +22,8 @@ use crate::{RobotsNews, RobotsVisit};
 /// A robots.txt fetch under way: whoever wants the result waits on the same channel.
 #[derive(Debug)]
 pub(crate) struct Flight {
-    news: watch::Receiver<Option<RobotsNews>>,
-    task: tokio::task::AbortHandle,
+    pub(crate) news: watch::Receiver<Option<RobotsNews>>,
+    pub(crate) task: tokio::task::AbortHandle,
 }
 
 /// A turn that lies further ahead than this is told instead of waited for: the origin is left alone meanwhile.
@@ -45,8 +46,17 @@ impl Gate {
     ///
     /// A flight under way is joined; a copy within its life is not asked again. The fetch runs in a task of the
     /// gate's own: a caller that stops waiting neither kills nor restarts it (invariant 7).
+    ///
+    /// Where tdmrep.json is asked for, the same holds for that, once robots.txt is known.
     pub async fn robots(&self, origin: &Origin) -> RobotsNews {
-        self.robots_when(origin, When::Due).await
+        let news = self.robots_when(origin, When::Due).await;
+        if news.hold.is_some() {
+            return news;
+        }
+        match self.tdmrep(origin).await {
+            Some(hold) => RobotsNews { hold: Some(hold), ..news },
+            None => RobotsNews { turn: self.turn(origin), ..news },
+        }
     }
 
     /// As [`Gate::robots`], with a say in when a flight is started.
@@ -73,8 +83,11 @@ impl Gate {
     /// Waits until no flight is under way; after [`Gate::drain`] that is one exchange at most.
     pub async fn landed(&self) {
         loop {
-            let flying = self.flights().values().find(|flight| !flight.task.is_finished()).map(|one| one.news.clone());
-            let Some(mut news) = flying else { return };
+            let flying = |flights: &HashMap<RobotsKey, Flight>| {
+                flights.values().find(|flight| !flight.task.is_finished()).map(|one| one.news.clone())
+            };
+            let under_way = flying(&self.flights());
+            let Some(mut news) = under_way.or_else(|| flying(&self.tdm_flights())) else { return };
             // Landed, or its task was aborted or panicked.
             let _ = news.changed().await;
             // The sender goes before its task has ended.
@@ -88,6 +101,13 @@ impl Gate {
         for (_, flight) in self.flights().drain() {
             flight.task.abort();
         }
+        for (_, flight) in self.tdm_flights().drain() {
+            flight.task.abort();
+        }
+    }
+
+    pub(crate) fn tdm_flights(&self) -> std::sync::MutexGuard<'_, HashMap<RobotsKey, Flight>> {
+        self.inner.tdm_flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The channel of the flight for `key`, started now unless one is under way; `None` when none is due.
@@ -105,11 +125,11 @@ impl Gate {
         Some(news)
     }
 
-    fn flights(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<RobotsKey, Flight>> {
+    fn flights(&self) -> std::sync::MutexGuard<'_, HashMap<RobotsKey, Flight>> {
         self.inner.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn news(&self, origin: &Origin, hold: Option<Hold>) -> RobotsNews {
+    pub(crate) fn news(&self, origin: &Origin, hold: Option<Hold>) -> RobotsNews {
         RobotsNews { origin: origin.clone(), turn: self.turn(origin), hold, trail: None }
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemClock, SystemNet, SystemRandom};
 use comity_policy::{
-    Answered, Clock, Content, Decision, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome,
+    Answered, Clock, Content, Decision, Grants, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome,
     Overrides, Pacer, Parked, Politeness, Random, Receipt, Refusal, RobotsLife, RobotsPolicy, Silence, Terms, Turn,
-    Vantage,
+    Vantage, WallTime,
 };
 use comity_robots::ProductToken;
 use comity_signals::Declared;
@@ -22,6 +22,7 @@ use crate::overrides::Expiry;
 use crate::parks::Parks;
 use crate::queues::Queues;
 use crate::rates::Rates;
+use crate::tdmrep::AskTdmrep;
 use crate::{NoRecorder, OptOutFiles, Rate, Recorder, StateDir};
 
 /// The settings of a gate.
@@ -42,6 +43,10 @@ pub struct GateConfig {
     pub overrides: Overrides,
     /// What is done where nobody says anything about a declared purpose; by default it is taken.
     pub silence: Silence,
+    /// Uses that a licence, a contract or a law permits; none by default.
+    pub grants: Grants,
+    /// Whether a site's tdmrep.json is asked for before its first page; never by default.
+    pub tdmrep: AskTdmrep,
     /// Who is not to be visited at all; nobody by default.
     pub optouts: OptOutFiles,
     /// The crawl's rate in all; none by default.
@@ -68,6 +73,8 @@ impl GateConfig {
             robots: RobotsPolicy::default(),
             overrides: Overrides::default(),
             silence: Silence::Proceed,
+            grants: Grants::default(),
+            tdmrep: AskTdmrep::Never,
             optouts: OptOutFiles::default(),
             max_rate: None,
             max_rate_domain: None,
@@ -96,6 +103,8 @@ pub(crate) struct Inner {
     pub(crate) compiler: Compiler,
     pub(crate) cache: RobotsCache,
     pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
+    /// For tdmrep.json: a map of its own, so that no robots.txt ever waits for one.
+    pub(crate) tdm_flights: Mutex<HashMap<RobotsKey, Flight>>,
     /// True once nothing more is to be asked for.
     pub(crate) closing: watch::Sender<bool>,
     pub(crate) places: Arc<Semaphore>,
@@ -122,6 +131,7 @@ impl Gate {
             delay: config.politeness.delay,
             overrides: config.overrides,
             silence: config.silence,
+            grants: config.grants,
         };
         let own = [config.identity.tokens().to_vec()];
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
@@ -139,14 +149,16 @@ impl Gate {
             pacer,
             optouts: LiveOptOuts::new(config.optouts),
             expiry: Expiry::new(&terms.overrides),
-            terms: RwLock::new(Arc::new(terms)),
             cache: RobotsCache::new(
                 robots.clone(),
                 config.robots_cache_bytes,
                 if config.state.is_some() { Idle::Goes } else { Idle::Stays },
-            ),
+            )
+            .asking_tdmrep(config.tdmrep.asks(&terms.purposes)),
+            terms: RwLock::new(Arc::new(terms)),
             compiler: Compiler::new(robots, lists.iter().map(text).collect()),
             flights: Mutex::default(),
+            tdm_flights: Mutex::default(),
             closing: watch::Sender::new(false),
             places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
             queues: Queues::new(config.max_waiting),
@@ -288,18 +300,32 @@ impl Gate {
         comity_policy::judge_content(before, said, origin, &self.terms(), self.inner.clock.wall())
     }
 
+    /// Judges a file that speaks about use: whether it may be asked for at all.
+    pub(crate) fn judge_access(&self, url: &CrawlUrl) -> Judgement {
+        let terms = Terms { purposes: vec![Declared::Other], ..Terms::clone(&self.terms()) };
+        self.judge_with(url, |optouts, now| {
+            self.inner.cache.judge_access(url, self.vantage(url.origin()), &terms, optouts, now)
+        })
+    }
+
     fn judge_by(&self, url: &CrawlUrl, terms: &Terms) -> Judgement {
+        self.inner.expiry.tell(&terms.overrides, self.inner.clock.wall());
+        self.judge_with(url, |optouts, now| {
+            self.inner.cache.judge(url, self.vantage(url.origin()), terms, optouts, now)
+        })
+    }
+
+    fn judge_with(&self, url: &CrawlUrl, judge: impl FnOnce(&OptOuts, WallTime) -> Judgement) -> Judgement {
         let now = self.inner.clock.wall();
         let held = self.inner.optouts.current(&*self.inner.clock);
         let optouts = held.as_deref().unwrap_or_else(|| OptOuts::nobody());
-        self.inner.expiry.tell(&terms.overrides, now);
         // Before the cache: who is opted out, or parked by the operator, is not even asked for robots.txt.
         if let Some(refusal) = optouts.refusal(url.origin(), now) {
             return Judgement::Refuse(refusal);
         }
         match self.parked_by_operator(url.origin()) {
             Some(hold) => Judgement::Hold(hold),
-            None => self.inner.cache.judge(url, self.vantage(url.origin()), terms, optouts, now),
+            None => judge(optouts, now),
         }
     }
 }

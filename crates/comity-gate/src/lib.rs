@@ -84,6 +84,7 @@ mod reading;
 mod recorder;
 mod remember;
 mod state;
+mod tdmrep;
 mod trail;
 
 pub use comity_fetch as fetch;
@@ -107,5 +108,6 @@ pub use parks::OperatorPark;
 pub use permit::{Later, NoPermit};
 pub use polite::{CheckedNames, Polite, PoliteBody, PoliteError, PoliteLayer, Unsendable};
 pub use rates::{ParseRateError, Rate};
-pub use recorder::{NoRecorder, RecalledRobots, Recorder, RobotsVisit};
+pub use recorder::{NoRecorder, RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit};
 pub use state::{RememberedOrigin, StateDir, StateError};
+pub use tdmrep::AskTdmrep;

@@ -1,9 +1,10 @@
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use comity_fetch::BoxFuture;
-use comity_policy::{Capture, Digest, WallTime};
-use comity_url::Origin;
+use comity_policy::{Capture, Decision, Digest, Reason, WallTime};
+use comity_url::{CrawlUrl, Origin};
 
 /// One exchange of a robots.txt fetch: the file itself or a redirect on the way to it.
 #[derive(Clone, Debug)]
@@ -31,10 +32,37 @@ pub struct RecalledRobots {
     pub file: Option<(Digest, Bytes)>,
 }
 
+/// One exchange on the way to a file in which a site speaks about use.
+#[derive(Clone, Debug)]
+pub struct SiteFileVisit {
+    /// The origin for whose pages it speaks.
+    pub for_origin: Origin,
+    /// How many redirects were followed before, 0 to 5.
+    pub hop: u8,
+    /// What was asked for: the file, or where a redirect led.
+    pub url: CrawlUrl,
+    /// What let it through, or refused it.
+    pub decision: Arc<Decision>,
+    /// What became of it.
+    pub outcome: SiteFileOutcome,
+}
+
+/// What became of one request for a site's file.
+#[derive(Clone, Debug)]
+pub enum SiteFileOutcome {
+    /// It was sent: what came, and the bytes that are read with their SHA-256, if this is the file.
+    Asked(Box<Capture>, Option<(Digest, Bytes)>),
+    /// It was not sent.
+    NotAsked(Reason, Option<String>),
+}
+
 /// Where robots.txt exchanges are recorded. Awaited before the rules come into force: what decides is on record first.
 pub trait Recorder: Send + Sync + fmt::Debug {
     /// Records one exchange.
     fn robots_visit(&self, visit: RobotsVisit) -> BoxFuture<'_, ()>;
+
+    /// Records one exchange for a site's tdmrep.json.
+    fn tdmrep_visit(&self, visit: SiteFileVisit) -> BoxFuture<'_, ()>;
 
     /// Keeps a copy that decisions will rest on although it was received by an earlier process.
     fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()>;
@@ -46,6 +74,10 @@ pub struct NoRecorder;
 
 impl Recorder for NoRecorder {
     fn robots_visit(&self, _visit: RobotsVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    fn tdmrep_visit(&self, _visit: SiteFileVisit) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 

@@ -23,6 +23,10 @@ impl Recorder for Seen {
         Box::pin(async {})
     }
 
+    fn tdmrep_visit(&self, _visit: comity_gate::SiteFileVisit) -> comity_fetch::BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
     fn robots_recalled(&self, _recalled: RecalledRobots) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }

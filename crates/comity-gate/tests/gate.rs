@@ -8,22 +8,29 @@ use std::task::Poll;
 use std::time::Duration;
 
 use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, SystemClock};
-use comity_gate::{Admission, Gate, GateConfig};
-use comity_policy::{Identity, Judge, Judgement, OriginPace, Politeness, SeededRandom, WallTime};
+use comity_gate::{Admission, AskTdmrep, Gate, GateConfig};
+use comity_policy::{Identity, Judge, Judgement, OriginPace, Politeness, Reason, SeededRandom, WallTime};
 use comity_testweb::{Answer, Auditor, MemoryNet, Observer, Site, Target, Web};
 use comity_url::{CrawlUrl, Origin};
 
 const RULES: &str = "User-agent: *\nCrawl-delay: 2\nDisallow: /private\n";
 
 fn open(net: &MemoryNet) -> (Gate, Fetcher) {
+    open_for(net, &[], AskTdmrep::Never)
+}
+
+fn open_for(net: &MemoryNet, purposes: &[&str], tdmrep: AskTdmrep) -> (Gate, Fetcher) {
     let clock = Arc::new(SystemClock::paused_at(WallTime::from_unix_millis(1_796_000_000_000)));
     let own = vec!["10.0.0.0/8".parse().unwrap()];
-    let identity = Identity::new("TestBot/1.0", "a@example.com", &[], Vec::new()).unwrap();
+    let identity =
+        Identity::new("TestBot/1.0", "a@example.com", &[], purposes.iter().map(|one| one.parse().unwrap()).collect())
+            .unwrap();
     let mut fetch = FetchConfig::new(identity.user_agent());
     fetch.allow_addresses.clone_from(&own);
     let fetcher = Fetcher::new(Arc::new(net.clone()), clock.clone(), fetch).unwrap();
     let config = GateConfig {
         politeness: Politeness { own_networks: own, ..Politeness::default() },
+        tdmrep,
         ..GateConfig::new(identity)
     };
     (Gate::new(fetcher.clone(), clock, Arc::new(SeededRandom::new(1)), config), fetcher)
@@ -208,5 +215,77 @@ async fn rules_touch_their_own_origin_alone_and_a_redirected_sub_domain_has_thos
         // The apex twice, once on behalf of its sub-domain: an answer to a chain fills no other entry.
         let sites: Vec<_> = observer.log().iter().filter_map(|seen| seen.site).collect();
         assert_eq!(sites.iter().filter(|site| **site == 0).count(), 2, "{sites:?}");
+    }
+}
+
+fn asked(observer: &Observer, path: &str) -> usize {
+    observer.log().iter().filter(|seen| seen.request.path() == path).count()
+}
+
+const TDMREP: &str = "/.well-known/tdmrep.json";
+
+#[tokio::test(start_paused = true)]
+async fn tdmrep_json_is_asked_once_a_day_and_a_failure_takes_nothing_back() {
+    let one = Answer::status(200).content("application/json", r#"[{"location":"/x","tdm-reservation":1}]"#);
+    let site = Site::new().robots("User-agent: *\nAllow: /\n").page_answers(TDMREP, [one, Answer::status(500)]);
+    let (net, observer) = web(site);
+    let (gate, _) = open_for(&net, &["ai_train"], AskTdmrep::WhenNeeded);
+    let waiters = (0..20).map(|_| {
+        let gate = gate.clone();
+        tokio::spawn(async move { gate.robots(&origin()).await.hold })
+    });
+    for waiter in waiters.collect::<Vec<_>>() {
+        assert_eq!(waiter.await.unwrap(), None);
+    }
+    assert_eq!((asked(&observer, "/robots.txt"), asked(&observer, TDMREP)), (1, 1), "one flight each");
+    let url = |path: &str| CrawlUrl::parse(&format!("http://a.test{path}")).unwrap();
+    let is_refused = || match gate.judge(&url("/x")) {
+        Judgement::Refuse(refusal) => refusal.reason() == Reason::SignalAiTrain,
+        _ => false,
+    };
+    assert!(is_refused() && matches!(gate.judge(&url("/y")), Judgement::Allow(_)));
+    tokio::time::sleep(Duration::from_secs(25 * 3600)).await;
+    assert!(matches!(gate.judge(&url("/y")), Judgement::NeedsRobots(_)), "a day is over");
+    // The next answers are 500: what the copy says holds on, and an hour passes between two tries.
+    for (minutes, tries) in [(0, 2), (30, 2), (31, 3)] {
+        tokio::time::sleep(Duration::from_secs(minutes * 60)).await;
+        gate.robots(&origin()).await;
+        assert_eq!(asked(&observer, TDMREP), tries, "after {minutes} minutes");
+        assert!(is_refused(), "after {minutes} minutes");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_origins_whose_files_point_at_each_other_wait_for_nobody() {
+    let to = |host: &str| Answer::redirect(302, Target::Verbatim(format!("http://{host}{TDMREP}")));
+    let site = |host: &str, other: &str| Site::new().name(host).page(TDMREP, to(other));
+    let (net, observer) =
+        Web::builder(1).site(site("a.test", "b.test")).site(site("b.test", "a.test")).build().unwrap().in_memory();
+    let (gate, _) = open_for(&net, &["tdm"], AskTdmrep::WhenNeeded);
+    let other = Origin::parse("http://b.test").unwrap();
+    let own = origin();
+    let both = async { tokio::join!(gate.robots(&own), gate.robots(&other)) };
+    let (one, two) = tokio::time::timeout(Duration::from_secs(300), both).await.unwrap();
+    assert_eq!((one.hold, two.hold), (None, None));
+    assert_eq!(asked(&observer, TDMREP), 4, "each chain asks twice, and finds that it goes round");
+    for host in ["a.test", "b.test"] {
+        let url = CrawlUrl::parse(&format!("http://{host}/")).unwrap();
+        assert!(matches!(gate.judge(&url), Judgement::Allow(_)), "{host}");
+    }
+    assert_eq!(gate.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tdmrep_json_is_asked_of_nobody_for_whom_it_can_change_nothing() {
+    for (purposes, ask, times) in [
+        (&["search"][..], AskTdmrep::WhenNeeded, 0),
+        (&["search"], AskTdmrep::Always, 1),
+        (&["search", "tdm"], AskTdmrep::WhenNeeded, 1),
+        (&["ai_train"], AskTdmrep::Never, 0),
+    ] {
+        let (net, observer) = web(Site::new().page("/a", Answer::text("x")));
+        let (gate, fetcher) = open_for(&net, purposes, ask);
+        assert!(visit(&gate, &fetcher, "/a").await.is_some());
+        assert_eq!(asked(&observer, TDMREP), times, "{purposes:?} {ask:?}");
     }
 }

@@ -41,6 +41,10 @@ impl Recorder for Copies {
         self.next.robots_visit(visit)
     }
 
+    fn tdmrep_visit(&self, visit: comity_gate::SiteFileVisit) -> BoxFuture<'_, ()> {
+        self.next.tdmrep_visit(visit)
+    }
+
     fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()> {
         self.keep(recalled.file.as_ref());
         self.next.robots_recalled(recalled)

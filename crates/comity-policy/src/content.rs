@@ -5,7 +5,7 @@ use std::sync::Arc;
 use comity_signals::{Declared, Preferences, Purpose, Source, Statement, Verdict};
 use comity_url::Origin;
 
-use crate::{Decision, Lifting, OverrideScope, Reason, Terms, WallTime};
+use crate::{Decision, Grant, Lifting, OverrideScope, Reason, Terms, WallTime};
 
 /// Proof that the body of an answer may be kept. Whatever keeps bodies asks for one by value; it cannot be copied:
 ///
@@ -102,7 +102,8 @@ pub struct Answered {
 pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, terms: &Terms, now: WallTime) -> Content {
     let Answered { preferences, stage, more } = said;
     let silence = if more { Silence::Proceed } else { terms.silence };
-    let refusal = refusal(&terms.purposes, &preferences, silence);
+    let grants = granted(&preferences, terms, origin, now);
+    let refusal = refusal(&terms.purposes, &preferences, silence, &grants);
     let mut lifting = Lifting::again(before, terms, origin, now);
     let refusal = refusal.filter(|reason| !lifting.lifts(OverrideScope::Signals, *reason));
     let reason = refusal.unwrap_or(before.reason);
@@ -113,6 +114,7 @@ pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, te
         before: Some(before.clone()),
         again: now,
         silence: terms.silence,
+        grants,
         ..Decision::clone(before)
     };
     let second = Arc::new(lifting.settle(second));
@@ -122,12 +124,37 @@ pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, te
     }
 }
 
+/// The grants that lift a denial, or a silence that is set to refuse, of a declared purpose.
+pub(crate) fn granted(
+    preferences: &Preferences,
+    terms: &Terms,
+    origin: &Origin,
+    now: WallTime,
+) -> Vec<(Purpose, Arc<Grant>)> {
+    if terms.grants.all().is_empty() {
+        return Vec::new();
+    }
+    let lifts = |purpose: &Purpose| match preferences.verdict(*purpose) {
+        Verdict::Denied => true,
+        Verdict::Unspecified => terms.silence == Silence::Refuse,
+        Verdict::Allowed => false,
+    };
+    let judged = terms.purposes.iter().filter_map(|declared| declared.judged()).filter(lifts);
+    judged.filter_map(|purpose| Some((purpose, terms.grants.find(origin, purpose, now)?.clone()))).collect()
+}
+
 /// The reason to leave what `preferences` speak of, if there is one: every declared purpose is judged, and refused.
 ///
 /// Nobody is refused by silence where it may yet be broken: `silence` is [`Silence::Proceed`] there.
-pub(crate) fn refusal(purposes: &[Declared], preferences: &Preferences, silence: Silence) -> Option<Reason> {
+pub(crate) fn refusal(
+    purposes: &[Declared],
+    preferences: &Preferences,
+    silence: Silence,
+    grants: &[(Purpose, Arc<Grant>)],
+) -> Option<Reason> {
     let judged = || purposes.iter().filter_map(|declared| declared.judged());
     let is_refused = |purpose: Purpose| match preferences.verdict(purpose) {
+        _ if grants.iter().any(|(granted, _)| *granted == purpose) => false,
         Verdict::Denied => true,
         Verdict::Unspecified => silence == Silence::Refuse,
         Verdict::Allowed => false,

@@ -6,7 +6,7 @@ use comity_signals::Preferences;
 use comity_url::CrawlUrl;
 
 use crate::robots_life::Known;
-use crate::{Digest, Failing, OptOut, Overridden, Reason, Silence, Stage, WallTime};
+use crate::{Digest, Failing, Grant, OptOut, Overridden, Reason, Silence, Stage, TdmFile, WallTime};
 
 /// A judgement with everything that a reader needs to check it years later.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Decision {
     pub overridden: Option<Arc<Overridden>>,
     /// The opt-out that refused.
     pub optout: Option<Arc<OptOut>>,
+    /// What was known of the site's tdmrep.json; `None` where it is not asked for.
+    pub tdmrep: Option<Arc<TdmFile>>,
     /// What it rests on.
     pub stage: Stage,
     /// Of a second decision: when it was made, and the first, whose `decided` and robots.txt stand here, too.
@@ -34,6 +36,8 @@ pub struct Decision {
     pub before: Option<Arc<Self>>,
     /// What was done where nobody spoke.
     pub silence: Silence,
+    /// The grants that it relies on: each denied, or silent, purpose with the one that permits it.
+    pub grants: Vec<(comity_signals::Purpose, Arc<Grant>)>,
 }
 
 impl Decision {
@@ -46,10 +50,12 @@ impl Decision {
             preferences: Preferences::none(),
             overridden: None,
             optout: None,
+            tdmrep: None,
             stage: Stage::Before,
             again: decided,
             before: None,
             silence: Silence::Proceed,
+            grants: Vec::new(),
         }
     }
 

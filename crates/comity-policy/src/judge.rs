@@ -2,12 +2,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_robots::{Evidence, RuleSet};
-use comity_signals::{Declared, Preferences};
+use comity_signals::{Declared, Preferences, Purpose};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{
-    AskedPace, Decision, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis, RobotsLife,
-    RobotsState, RuleEvidence, Silence, Standing, Vantage, WallTime, content,
+    AskedPace, Decision, Grant, Grants, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis,
+    RobotsLife, RobotsState, RuleEvidence, Silence, Standing, TdmFile, Vantage, WallTime, content,
 };
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
@@ -122,6 +122,20 @@ pub struct Hold {
 /// names, never an opt-out and never [`Judgement::NeedsRobots`]; what it lifted stands in the decision.
 #[must_use]
 pub fn judge(url: &CrawlUrl, life: &RobotsLife, terms: &Terms, optouts: &OptOuts, now: WallTime) -> Judgement {
+    judge_site(url, life, None, terms, optouts, now)
+}
+
+/// [`judge`] where the site's tdmrep.json is known, too: what it says of `url` counts like the signals of robots.txt. Whoever
+/// has none judges by none; that it has to be fetched first is not said here.
+#[must_use]
+pub fn judge_site(
+    url: &CrawlUrl,
+    life: &RobotsLife,
+    tdmrep: Option<&Arc<TdmFile>>,
+    terms: &Terms,
+    optouts: &OptOuts,
+    now: WallTime,
+) -> Judgement {
     if let Some(refusal) = optouts.refusal(url.origin(), now) {
         return Judgement::Refuse(refusal);
     }
@@ -129,6 +143,7 @@ pub fn judge(url: &CrawlUrl, life: &RobotsLife, terms: &Terms, optouts: &OptOuts
         return Judgement::NeedsRobots(url.origin().clone());
     }
     let mut lifting = Lifting::of(life, terms, now);
+    let open = |url, robots, lifting, now| open(url, robots, (tdmrep, terms), lifting, now);
     match life.standing(now) {
         Standing::Unknown => Judgement::NeedsRobots(life.origin().clone()),
         Standing::Unreachable(_) if life.is_due(now) => Judgement::NeedsRobots(life.origin().clone()),
@@ -140,7 +155,7 @@ pub fn judge(url: &CrawlUrl, life: &RobotsLife, terms: &Terms, optouts: &OptOuts
         }
         Standing::Rules { copy, stale } => {
             let state = if stale { RobotsState::StaleOk } else { RobotsState::Fresh };
-            by_rules(url, &copy.rules, |list| life.basis(state, list), terms, lifting, now)
+            by_rules(url, &copy.rules, |list| life.basis(state, list), (tdmrep, terms), lifting, now)
         }
         Standing::Denied if lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallowAll) => {
             open(url, life.basis(RobotsState::Absent, 0), lifting, now)
@@ -152,9 +167,31 @@ pub fn judge(url: &CrawlUrl, life: &RobotsLife, terms: &Terms, optouts: &OptOuts
     }
 }
 
-/// Allowed, as far as no rule is known.
-fn open(url: &CrawlUrl, robots: RobotsBasis, lifting: Lifting, now: WallTime) -> Judgement {
-    allow(url, lifting.settle(Decision::bare(Reason::OkNoRules, robots, now)))
+/// What is known of tdmrep.json, and the settings.
+type Basis<'a> = (Option<&'a Arc<TdmFile>>, &'a Terms);
+
+/// Allowed, as far as no rule is known: what tdmrep.json says stays.
+fn open(
+    url: &CrawlUrl,
+    robots: RobotsBasis,
+    (tdmrep, terms): Basis<'_>,
+    mut lifting: Lifting,
+    now: WallTime,
+) -> Judgement {
+    let preferences = with_tdmrep(Preferences::none(), tdmrep, url);
+    let grants = content::granted(&preferences, terms, url.origin(), now);
+    let refusal = terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied));
+    let reason = refusal.unwrap_or(Reason::OkNoRules);
+    let tdmrep = tdmrep.cloned();
+    let decision = lifting.settle(Decision { preferences, tdmrep, grants, ..Decision::bare(reason, robots, now) });
+    if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
+}
+
+fn with_tdmrep(known: Preferences, tdmrep: Option<&Arc<TdmFile>>, url: &CrawlUrl) -> Preferences {
+    let Some(copy) = tdmrep.and_then(|file| file.copy.as_ref()) else { return known };
+    let target = url.request_target().as_bytes();
+    comity_signals::TdmReading::of_file(&copy.rules, target, comity_signals::SignalOptions::default())
+        .preferences(known)
 }
 
 /// What the operator wants and accepts: the settings of a judgement.
@@ -171,6 +208,8 @@ pub struct Terms {
     pub overrides: Overrides,
     /// What is done where nobody says anything about a declared purpose.
     pub silence: Silence,
+    /// Uses that a licence, a contract or a law permits.
+    pub grants: Grants,
 }
 
 impl Default for Terms {
@@ -181,14 +220,15 @@ impl Default for Terms {
             delay: Politeness::default().delay,
             overrides: Overrides::default(),
             silence: Silence::Proceed,
+            grants: Grants::default(),
         }
     }
 }
 
 impl Terms {
     /// The reason to refuse before anything is sent. The answer may break a silence: it refuses nothing yet.
-    fn refusal(&self, preferences: &Preferences) -> Option<Reason> {
-        content::refusal(&self.purposes, preferences, Silence::Proceed)
+    fn refusal(&self, preferences: &Preferences, grants: &[(Purpose, Arc<Grant>)]) -> Option<Reason> {
+        content::refusal(&self.purposes, preferences, Silence::Proceed, grants)
     }
 }
 
@@ -196,7 +236,7 @@ fn by_rules(
     url: &CrawlUrl,
     lists: &[RuleSet],
     basis: impl Fn(usize) -> RobotsBasis,
-    terms: &Terms,
+    (tdmrep, terms): Basis<'_>,
     mut lifting: Lifting,
     now: WallTime,
 ) -> Judgement {
@@ -219,13 +259,19 @@ fn by_rules(
     };
     let lifted = !verdict.allowed() && lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallow);
     let preferences = strictest_preferences(lists, target, if lifted { Access::Lifted } else { Access::ByRules });
-    let refusal = if verdict.allowed() || lifted {
-        terms.refusal(&preferences).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
+    let is_open = verdict.allowed() || lifted;
+    // A path that may not be crawled has no preferences.
+    let preferences = if is_open { with_tdmrep(preferences, tdmrep, url) } else { preferences };
+    let grants = content::granted(&preferences, terms, url.origin(), now);
+    let refusal = if is_open {
+        terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
     } else {
         Some(Reason::RobotsDisallow)
     };
     let reason = refusal.unwrap_or(reason);
-    let decision = lifting.settle(Decision { rule, preferences, ..Decision::bare(reason, basis(list), now) });
+    let tdmrep = tdmrep.cloned();
+    let decision =
+        lifting.settle(Decision { rule, preferences, tdmrep, grants, ..Decision::bare(reason, basis(list), now) });
     if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
 }
 

@@ -35,8 +35,10 @@
 //! | `robots_event`, `robots_life` | [`RobotsEvent`], [`RobotsLife`]: the states of one origin's robots.txt |
 //! | `life_memory`, `pace_memory` | [`LifeMemory`], [`PaceMemory`]: lives and paces over restarts |
 //! | `judge`, `decision` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
+//! | `site_file` | [`TdmFile`]: what is known of a site's tdmrep.json |
 //! | `content` | [`judge_content`], [`ContentPermit`]: may the answer be kept |
 //! | `overrides` | [`Override`], [`Overrides`]: written exceptions per origin, which run out |
+//! | `grants` | [`Grant`], [`Grants`]: uses that a licence, a contract or a law permits |
 //! | `optout` | [`OptOuts`]: origins and domains that see no request at all |
 //! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
 //! | `asked`, `hours` | [`AskedPace`]: what robots.txt asks about pace, hours of the day included |
@@ -53,6 +55,7 @@ mod clock;
 mod content;
 mod decision;
 mod digest;
+mod grants;
 mod hours;
 mod identity;
 mod judge;
@@ -72,6 +75,7 @@ mod reason;
 mod retry_after;
 mod robots_event;
 mod robots_life;
+mod site_file;
 mod slot;
 mod vantage;
 mod words;
@@ -83,8 +87,9 @@ pub use clock::{Clock, Instant, Moment, WallTime, WallTimeError};
 pub use content::{Answered, Content, ContentPermit, Silence, Stage, judge_content};
 pub use decision::{Decision, RobotsBasis, RobotsEvidence, RobotsState, RuleEvidence};
 pub use digest::{Digest, DigestError};
+pub use grants::{Grant, GrantBasis, GrantDraft, GrantError, Grants};
 pub use identity::{Identity, IdentityError};
-pub use judge::{Allowance, Hold, Judge, Judgement, Refusal, Terms, judge};
+pub use judge::{Allowance, Hold, Judge, Judgement, Refusal, Terms, judge, judge_site};
 pub use life_memory::{KnownMemory, LifeMemory, Remembered};
 pub use net::{Network, NetworkError};
 pub use optout::{OptOut, OptOutAction, OptOutLine, OptOutTarget, OptOutTargetError, OptOuts};
@@ -103,5 +108,6 @@ pub use reason::Reason;
 pub use retry_after::{parse_http_date, parse_retry_after};
 pub use robots_event::{OnUnreachable, RobotsCopy, RobotsEvent, RobotsPolicy, Validators};
 pub use robots_life::{Failing, RobotsLife, Standing};
+pub use site_file::{SiteFileState, TdmCopy, TdmFile};
 pub use slot::Slot;
 pub use vantage::{Form, Names, Vantage, Via};

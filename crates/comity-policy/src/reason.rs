@@ -147,6 +147,15 @@ impl Reason {
         }
     }
 
+    /// True for a refusal by what a site says of use.
+    #[must_use]
+    pub const fn is_signal(self) -> bool {
+        matches!(
+            self,
+            Self::SignalSearch | Self::SignalAiInput | Self::SignalAiTrain | Self::SignalTdm | Self::SignalUnspecified
+        )
+    }
+
     /// True when something took too long, or came too slowly: it may be quicker another time.
     #[must_use]
     pub const fn is_timeout(self) -> bool {

@@ -11,7 +11,7 @@ use comity_url::{CrawlUrl, KeyHasher, Scope};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 
-use crate::config::{ConfigError, ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring};
+use crate::config::{ConfigError, ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring, grant_notes};
 use crate::control::server::serve;
 use crate::control::socket::{self, Door, NoDoor};
 use crate::control::{self, Control, Running};
@@ -251,6 +251,7 @@ impl CrawlerBuilder {
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = config.notes.clone();
         notes.extend(expiring(&config.overrides, clock.wall())?);
+        notes.extend(grant_notes(&config.grants, clock.wall()));
         // Whoever passes randomness in gets all of it from there: one seed, one run (invariant 13).
         let key = parts.random.as_deref().map_or_else(archive::fresh_key, |random| Ok(drawn_key(random)))?;
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
@@ -384,6 +385,9 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
         overrides: config.overrides.clone(),
         optouts: config.optouts.clone(),
         robots: config.robots.clone(),
+        silence: config.signals.silence,
+        grants: config.grants.clone(),
+        tdmrep: config.signals.tdmrep,
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,
         state,

@@ -13,7 +13,7 @@ use comity_archive::{
 };
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RecordMark, RefusedLease, Visited};
-use comity_gate::{RecalledRobots, Recorder, RobotsVisit, StateDir};
+use comity_gate::{RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit, StateDir};
 use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
@@ -120,7 +120,14 @@ impl Trip {
     }
 
     fn context(&self) -> Context {
-        Context { via: self.via.clone(), depth: self.depth, hops: self.hops, seed: self.seed, attempt: self.attempt }
+        Context {
+            via: self.via.clone(),
+            depth: self.depth,
+            hops: self.hops,
+            seed: self.seed,
+            attempt: self.attempt,
+            file: None,
+        }
     }
 }
 
@@ -282,6 +289,15 @@ impl Recorder for Keeper {
         })
     }
 
+    fn tdmrep_visit(&self, visit: SiteFileVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Err(error) = self.keep_tdmrep(visit).await {
+                tracing::error!(%error, "tdmrep.json could not be recorded");
+                self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        })
+    }
+
     fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let RecalledRobots { for_origin, fetched, status, file } = recalled;
@@ -322,6 +338,45 @@ impl Keeper {
         .await?;
         let event = Fetched { capture, errand, robots_copy, earlier: None, context };
         self.append(Event::Fetched(Box::new(event))).await.map(drop)
+    }
+}
+
+impl Keeper {
+    /// A request for a site's tdmrep.json: the sighting first, absence too, then the record.
+    async fn keep_tdmrep(&self, visit: SiteFileVisit) -> Result<(), Error> {
+        let SiteFileVisit { hop, url, decision, outcome, .. } = visit;
+        let file = Some(EvidenceKind::Tdmrep);
+        let context = Context { hops: hop, attempt: 1, file, ..Context::default() };
+        let event = match outcome {
+            SiteFileOutcome::Asked(capture, file) => {
+                if let Some(status) = capture.status {
+                    let (url, fetched) = (url.clone(), capture.started);
+                    self.blocking(move |store| {
+                        let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
+                        store.beside().evidence.put(EvidenceKind::Tdmrep, &url, fetched, status, bytes).map(drop)
+                    })
+                    .await?;
+                }
+                let errand = Errand::Judged(decision);
+                Event::Fetched(Box::new(Fetched {
+                    capture: *capture,
+                    errand,
+                    robots_copy: None,
+                    earlier: None,
+                    context,
+                }))
+            }
+            SiteFileOutcome::NotAsked(reason, detail) => Event::NotFetched(Box::new(NotFetched {
+                target: Target::Url(url),
+                reason,
+                basis: Basis::Decision(decision),
+                at: self.clock.wall(),
+                until: None,
+                detail,
+                context,
+            })),
+        };
+        self.append(event).await.map(drop)
     }
 }
 

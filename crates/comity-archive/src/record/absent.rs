@@ -21,6 +21,8 @@ pub(crate) enum Why {
     NoGroup,
     /// There is no robots.txt to speak of.
     NoRobots,
+    /// The site has no such file, or none that could be read.
+    NoFile,
     /// Everything went well.
     NoFault,
     /// A seed, or given by the operator.
@@ -65,6 +67,7 @@ impl Why {
             Self::NoRule => "no_rule",
             Self::NoGroup => "no_group",
             Self::NoRobots => "no_robots",
+            Self::NoFile => "no_file",
             Self::NoFault => "no_fault",
             Self::NoVia => "no_via",
             Self::NotSeen => "not_seen",

@@ -4,7 +4,7 @@ use comity_policy::{Decision, Digest, Errand, Reason, WallTime};
 use comity_url::Origin;
 
 use super::absent::{Absent, Why};
-use super::judged::{bounded, decision_record, robots, robots_itself, rule};
+use super::judged::{bounded, decision_record, robots, robots_itself, rule, tdmrep};
 use super::parts::{agent, cut, discovery, no_time, no_vantage, request, response, time, vantage};
 use super::{
     ErasureRecord, OmittedRecord, RECORD_SCHEMA, Record, RequestRecord, ResponseRecord, TimeRecord, VantageRecord,
@@ -13,7 +13,7 @@ use super::{
 use crate::repeats::Repeat;
 use crate::warc::http_head::StoredHead;
 use crate::warc::info::SOFTWARE;
-use crate::{Basis, Context, CrawlFacts, Fetched, NotFetched, Target};
+use crate::{Basis, Context, CrawlFacts, EvidenceKind, Fetched, NotFetched, Target};
 
 /// What the archive adds to an event: ids, places, digests.
 #[derive(Debug)]
@@ -166,11 +166,14 @@ fn assemble(
     let group = absent.note("group", Some(group).filter(|group| !group.is_empty()), no_group);
     let decision = basis.decision.map(|d| decision_record(d, made.crawl.identity.purposes(), absent));
     let decision = absent.note("decision", decision, Why::NotApplicable);
-    let errand = if basis.robots_for.is_some() { "robots" } else { "page" };
+    let errand = context.file.map_or("page", EvidenceKind::errand);
+    let errand = if basis.robots_for.is_some() { "robots" } else { errand };
+    let tdmrep = basis.decision.and_then(|decision| decision.tdmrep.as_deref()).map(|file| tdmrep(file, absent));
     let mut record = assemble_bare_parts(ends, context, parts, made, absent);
     record.errand = errand.to_owned();
     (record.robots, record.rule, record.group) = (robots, rule, group);
     (record.decision, record.signals, record.omitted) = (decision, signals, omitted);
+    record.tdmrep = tdmrep;
     record.absent = std::mem::take(absent).into_map();
     record
 }
@@ -207,6 +210,7 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
         schema: RECORD_SCHEMA.to_owned(),
         signals: Vec::new(),
         software: SOFTWARE.to_owned(),
+        tdmrep: None,
         time: parts.time,
         until: absent.note("until", ends.until.map(|at| at.to_string()), Why::Final),
         url: cut(ends.url),

@@ -1,4 +1,6 @@
-use comity_policy::{Decision, OptOut, Overridden, RobotsState, WallTime};
+use std::sync::Arc;
+
+use comity_policy::{Decision, Grant, OptOut, Overridden, RobotsState, TdmFile, WallTime};
 use comity_signals::{Declared, Place, Purpose, Statement, Verdict};
 use comity_url::Origin;
 
@@ -6,8 +8,8 @@ use super::absent::{Absent, Why};
 use super::build::RobotsBasis;
 use super::parts::cut_to;
 use super::{
-    DecisionRecord, LiftedRecord, OmittedRecord, OptOutRecord, OverrideRecord, PurposeRecord, RobotsRecord, RuleRecord,
-    SignalRecord, StageRecord,
+    DecisionRecord, GrantRecord, LiftedRecord, OmittedRecord, OptOutRecord, OverrideRecord, PurposeRecord,
+    RobotsRecord, RuleRecord, SignalRecord, StageRecord, TdmrepRecord,
 };
 
 /// Statements in one record, at most.
@@ -73,6 +75,20 @@ pub(super) fn robots_itself(origin: &Origin, absent: &mut Absent) -> RobotsRecor
     }
 }
 
+/// The site's tdmrep.json, as far as it was known.
+pub(super) fn tdmrep(file: &TdmFile, absent: &mut Absent) -> TdmrepRecord {
+    let copy = file.copy.as_ref();
+    let final_url = file.final_url.as_ref().map(|url| cut_to(url.as_str(), MAX_RAW));
+    TdmrepRecord {
+        asked: file.asked.to_string(),
+        digest: absent.note("tdmrep.digest", copy.map(|copy| copy.digest.to_string()), Why::NoFile),
+        fetched: absent.note("tdmrep.fetched", copy.map(|copy| copy.fetched.to_string()), Why::NoFile),
+        final_url: absent.note("tdmrep.final_url", final_url, Why::NotApplicable),
+        state: file.state.as_str().to_owned(),
+        status: absent.note("tdmrep.status", file.status, Why::NoResponse),
+    }
+}
+
 pub(super) fn rule(decision: &Decision) -> Option<RuleRecord> {
     decision.rule.as_ref().map(|rule| RuleRecord {
         group_line: rule.group_line,
@@ -85,7 +101,9 @@ pub(super) fn rule(decision: &Decision) -> Option<RuleRecord> {
 
 pub(super) fn decision_record(decision: &Decision, declared: &[Declared], absent: &mut Absent) -> DecisionRecord {
     let verdicts = declared.iter().filter_map(|d| d.judged()).map(|p| (p, decision.preferences.verdict(p)));
-    let outcome = |verdict: Verdict| match verdict {
+    let is_granted = |purpose: Purpose| decision.grants.iter().any(|(granted, _)| *granted == purpose);
+    let outcome = |purpose: Purpose, verdict: Verdict| match verdict {
+        _ if is_granted(purpose) => "proceed",
         Verdict::Denied => "refuse",
         // Before the answer nobody is refused by silence.
         Verdict::Unspecified if decision.before.is_some() => decision.silence.as_str(),
@@ -94,12 +112,15 @@ pub(super) fn decision_record(decision: &Decision, declared: &[Declared], absent
     DecisionRecord {
         at: decision.decided.to_string(),
         default_applied: verdicts.clone().any(|(_, verdict)| verdict == Verdict::Unspecified),
+        grants: decision.grants.iter().map(grant).collect(),
         optout: absent.note("decision.optout", decision.optout.as_deref().map(optout), Why::NoOptout),
         r#override: absent.note("decision.override", decision.overridden.as_deref().map(overridden), Why::NoOverride),
         purposes: verdicts
             .map(|(purpose, verdict)| {
-                let record =
-                    PurposeRecord { decision: outcome(verdict).to_owned(), verdict: verdict.as_str().to_owned() };
+                let record = PurposeRecord {
+                    decision: outcome(purpose, verdict).to_owned(),
+                    verdict: verdict.as_str().to_owned(),
+                };
                 (purpose.as_str().to_owned(), record)
             })
             .collect(),
@@ -124,6 +145,16 @@ fn stages(decision: &Decision, declared: &[Declared]) -> Vec<StageRecord> {
         reason: one.reason.code().to_owned(),
     };
     vec![stage(first, first.decided), stage(decision, decision.again)]
+}
+
+fn grant((purpose, grant): &(Purpose, Arc<Grant>)) -> GrantRecord {
+    GrantRecord {
+        approved_by: grant.approved_by().to_owned(),
+        basis: grant.basis().as_str().to_owned(),
+        expires: grant.expires().to_string(),
+        purpose: purpose.as_str().to_owned(),
+        reference: grant.reference().to_owned(),
+    }
 }
 
 fn optout(found: &OptOut) -> OptOutRecord {

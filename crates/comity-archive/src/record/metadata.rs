@@ -41,6 +41,10 @@ pub(crate) fn block(record: &Record, commitment: Digest, changes: &Changes<'_>) 
         push_robots(&mut fields, robots);
     }
     push_rule(&mut fields, record);
+    if let Some(tdmrep) = &record.tdmrep {
+        fields.push("comity-tdmrep-state", &tdmrep.state);
+        fields.push_some("comity-tdmrep-digest", tdmrep.digest.as_ref().map(|d| format!("sha256:{d}")).as_deref());
+    }
     if let Some(decision) = &record.decision {
         push_override(&mut fields, decision);
     }
@@ -98,12 +102,12 @@ fn head(record: &Record) -> Option<u64> {
     Some(record.time.total_ms?.saturating_sub(record.time.body_ms.unwrap_or(0)))
 }
 
-/// Heritrix's path from the seed: a letter a hop, `P` for robots.txt, `L` a link, `R` a redirect. Only the last 50 are
+/// Heritrix's path from the seed: a letter a hop, `P` for robots.txt and files like it, `L` a link, `R` a redirect. Only the last 50 are
 /// written out, the others counted (`7+LLL…`). Of redirects only those since the last link are known.
 fn hops(record: &Record) -> String {
     const SHOWN: u64 = 50;
     let found = &record.discovery;
-    let prerequisite = u64::from(record.errand == "robots");
+    let prerequisite = u64::from(record.errand != "page");
     let total = prerequisite + u64::from(found.depth) + u64::from(found.hops);
     let letter = |n: u64| match n {
         n if n < prerequisite => 'P',

@@ -39,7 +39,7 @@ pub struct Record {
     /// What was erased; only in records of errand `erasure`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erasure: Option<ErasureRecord>,
-    /// `page`, `robots`, or `erasure` for a record that is of no URL.
+    /// `page`, `robots`, `tdmrep` for a site's tdmrep.json and what leads there, or `erasure` for a record that is of no URL.
     pub errand: String,
     /// Tokens of the robots group that applied, as written; `["*"]` for the global one. At most 64 of 256 bytes.
     pub group: Option<Vec<String>>,
@@ -66,6 +66,9 @@ pub struct Record {
     pub signals: Vec<SignalRecord>,
     /// Name and version of what wrote this.
     pub software: String,
+    /// What was known of the site's tdmrep.json; left out where it was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tdmrep: Option<TdmrepRecord>,
     /// When, and how long.
     pub time: TimeRecord,
     /// Until when the URL waits.
@@ -115,6 +118,9 @@ pub struct DecisionRecord {
     pub at: String,
     /// True when a declared purpose was decided by the setting for silence.
     pub default_applied: bool,
+    /// The grants that it relies on; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<GrantRecord>,
     /// The opt-out that refused.
     #[serde(default)]
     pub optout: Option<OptOutRecord>,
@@ -128,6 +134,21 @@ pub struct DecisionRecord {
     /// Where it was decided twice: both decisions in order. Empty where the first was the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecord>,
+}
+
+/// A permission that lifted a denial of one use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantRecord {
+    /// Who answers for it.
+    pub approved_by: String,
+    /// `licence`, `contract`, `art3_research` or `own_content`.
+    pub basis: String,
+    /// From when it holds no longer.
+    pub expires: String,
+    /// The use.
+    pub purpose: String,
+    /// Where it is found.
+    pub reference: String,
 }
 
 /// One of several decisions on a URL.
@@ -280,6 +301,23 @@ pub struct RobotsRecord {
     pub status: Option<u16>,
     /// True when the file was longer than what is parsed.
     pub truncated: bool,
+}
+
+/// The tdmrep.json behind a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TdmrepRecord {
+    /// When it was asked for last.
+    pub asked: String,
+    /// SHA-256 of the copy that holds: its name in the evidence store.
+    pub digest: Option<String>,
+    /// When that was received.
+    pub fetched: Option<String>,
+    /// Where redirects led, cut to 2,048 bytes.
+    pub final_url: Option<String>,
+    /// `read`, `absent`, `redirect_limit`, `unreachable` or `not_asked`.
+    pub state: String,
+    /// HTTP status of the last answer.
+    pub status: Option<u16>,
 }
 
 /// The rule that decided.

@@ -190,17 +190,19 @@ impl PairCheck<'_> {
         if let Some(config) = end.config {
             *end.configs.entry(config).or_insert(false) |= self.since.is_some_and(|since| line.seq >= since);
         }
-        let digest = seen.robots.as_ref().and_then(|robots| robots.digest.as_deref());
-        let lost = |hex: &str| format!("the robots.txt that decided, {hex}, is not in the evidence");
-        match digest.map(|hex| (hex, hex.parse::<Digest>())) {
-            Some((_, Ok(digest))) if self.copies.contains(&digest) => {}
-            // It may have been erased by name: that is known when every line is read.
-            Some((hex, Ok(digest))) => {
-                let first = || (fault(FaultKind::Evidence, url(), lost(hex)), 0);
-                end.lost_copies.entry(digest).or_insert_with(first).1 += 1;
+        for (name, copy) in [("robots.txt", &seen.robots), ("tdmrep.json", &seen.tdmrep)] {
+            let digest = copy.as_ref().and_then(|copy| copy.digest.as_deref());
+            let lost = |hex: &str| format!("the {name} that decided, {hex}, is not in the evidence");
+            match digest.map(|hex| (hex, hex.parse::<Digest>())) {
+                Some((_, Ok(digest))) if self.copies.contains(&digest) => {}
+                // It may have been erased by name: that is known when every line is read.
+                Some((hex, Ok(digest))) => {
+                    let first = || (fault(FaultKind::Evidence, url(), lost(hex)), 0);
+                    end.lost_copies.entry(digest).or_insert_with(first).1 += 1;
+                }
+                Some((hex, Err(_))) => end.faults.add(fault(FaultKind::Evidence, url(), lost(hex))),
+                None => {}
             }
-            Some((hex, Err(_))) => end.faults.add(fault(FaultKind::Evidence, url(), lost(hex))),
-            None => {}
         }
         match (walk, &seen.warc) {
             (Some(walk), _) => walk.meet(line, seen, &mut end.checked, &mut end.faults),

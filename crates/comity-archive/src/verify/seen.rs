@@ -18,6 +18,9 @@ pub(super) struct Seen<'a> {
     pub(super) response: Option<SeenResponse<'a>>,
     #[serde(borrow)]
     pub(super) robots: Option<SeenRobots<'a>>,
+    /// Left out where it was not asked for.
+    #[serde(borrow, default)]
+    pub(super) tdmrep: Option<SeenRobots<'a>>,
     #[serde(borrow)]
     pub(super) time: SeenTime<'a>,
     #[serde(borrow)]

@@ -166,15 +166,17 @@ pub(crate) fn decision(reason: Reason, kind: &'static str, pattern: &str) -> Arc
         preferences: Preferences::combine(&[statement]),
         overridden: None,
         optout: None,
+        tdmrep: None,
         stage: comity_policy::Stage::Before,
         again: WallTime::from_unix_millis(START),
         before: None,
         silence: comity_policy::Silence::Proceed,
+        grants: Vec::new(),
     })
 }
 
 pub(crate) fn context() -> Context {
-    Context { via: Some(url("https://a.test/")), depth: 2, hops: 1, seed: false, attempt: 1 }
+    Context { via: Some(url("https://a.test/")), depth: 2, hops: 1, seed: false, attempt: 1, file: None }
 }
 
 pub(crate) fn page(capture: Capture) -> Event {

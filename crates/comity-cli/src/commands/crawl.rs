@@ -126,6 +126,8 @@ fn summary_json(summary: &Summary, dir: &std::path::Path) -> Value {
         "statuses": summary.fetched.iter().map(|(s, n)| (s.to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
         "redirects": summary.redirects,
         "refused": reasons(&summary.refused),
+        "withheld": reasons(&summary.withheld),
+        "denied": summary.denied.iter().map(|(p, n)| (p.to_string(), json!(n))).collect::<serde_json::Map<_, _>>(),
         "failed": reasons(&summary.failed),
         "links_left": reasons(&summary.links_left),
         "robots_requests": summary.robots,

@@ -264,3 +264,46 @@ async fn a_coded_robots_txt_is_held_against_its_copy() {
     assert_eq!(code, Some(1));
     assert!(found["counts"]["copy_differs"].as_u64() > Some(0), "{found:#}");
 }
+
+/// Signals of every carrier: each verdict is made again from the evidence, and a copy that is gone is missed.
+#[tokio::test(start_paused = true)]
+async fn what_sites_say_about_use_is_made_again_from_the_evidence() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let epoch = WallTime::from_unix_millis(START);
+    let robots = "User-agent: *\nContent-Signal: search=yes\nAllow: /\n";
+    let html = |head: &str| Answer::status(200).content("text/html", format!("<head>{head}</head><body>x"));
+    let tdm = r#"[{"location":"/closed","tdm-reservation":1}]"#;
+    let site = Site::new()
+        .name(name(0))
+        .robots(robots)
+        .page("/.well-known/tdmrep.json", Answer::status(200).content("application/json", tdm))
+        .page("/", Answer::page(["/closed", "/field", "/meta", "/usage", "/undone", "/none"]))
+        .page("/closed", html(""))
+        .page("/field", html("").field("X-Robots-Tag", "noai, noindex"))
+        .page("/meta", html("<meta name=robots content='noarchive'><meta name=tdm-reservation content=1>"))
+        .page("/usage", html("").field("Content-Usage", "train-ai=y"))
+        .page("/undone", html("<meta name=tdm-reservation content=0>").field("tdm-reservation", "1"))
+        .page("/none", html(""));
+    let (net, _) = Web::builder(1).epoch(epoch).site(site).build().unwrap().in_memory();
+    let crawler = Crawler::builder("AuditBot/1.0", "https://example.com/bot")
+        .net(Arc::new(net))
+        .clock(Arc::new(SystemClock::paused_at(epoch)))
+        .random(Arc::new(SeededRandom::new(1)))
+        .allow_addresses("10.0.0.0/8")
+        .dir(&dir)
+        .configure(|file| {
+            file.crawl.seeds = Some(vec![format!("http://{}/", name(0))]);
+            file.agent.purposes = Some(vec!["ai_train".into(), "tdm".into()]);
+            file.archive.min_free = Some(ByteSize(0));
+        });
+    let summary = crawler.build().unwrap().run().await.unwrap();
+    assert_eq!((summary.refusals(), summary.withheld.values().sum::<u64>()), (1, 1), "{summary}");
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, &found["violations"]), (Some(0), &serde_json::json!([])), "{found:#}");
+    assert!(found["decisions"].as_u64() >= Some(7), "{found:#}");
+    let digest = data_encoding::HEXLOWER.encode(&<sha2::Sha256 as sha2::Digest>::digest(tdm.as_bytes()));
+    std::fs::remove_file(dir.join("evidence").join(&digest[..2]).join(&digest)).unwrap();
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, found["counts"]["decision"].as_u64() >= Some(7)), (Some(1), true), "{found:#}");
+}

@@ -8,7 +8,7 @@ use super::{ConfigError, ConfigFile};
 /// Keys that say what the crawl means: who asks, what for, where, and by which rules. A URL that was decided under one
 /// value must not stand beside one decided under another without anybody having said so. Our choice: everything else
 /// (paces, limits, archive) only says how fast and how long.
-const MEANING: [&str; 14] = [
+const MEANING: [&str; 17] = [
     "agent.name",
     "agent.contact",
     "agent.tokens",
@@ -22,7 +22,10 @@ const MEANING: [&str; 14] = [
     "keys.tracking",
     "keys.sessions",
     "keys.clean_param",
+    "signals.unspecified",
+    "signals.tdmrep",
     "override",
+    "grant",
 ];
 
 /// One key, before and after.
@@ -41,7 +44,9 @@ impl Change {
 
     /// True when the crawl would mean something else.
     pub(super) fn changes_meaning(&self) -> bool {
-        MEANING.contains(&self.key.as_str())
+        // Crawls of earlier versions do not name what they did by default.
+        let is_new = self.key.starts_with("signals.") && self.before.is_none();
+        MEANING.contains(&self.key.as_str()) && !is_new
     }
 }
 

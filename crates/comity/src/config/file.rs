@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ByteSize, ConfigError, OptoutSection, OverrideSection, ProxySection, Span};
+use super::{ByteSize, ConfigError, GrantSection, OptoutSection, OverrideSection, ProxySection, Span};
 
 /// A configuration as typed: every key optional, unknown keys refused. Later layers win over earlier ones with
 /// [`ConfigFile::overlay`]: the user's file, the crawl's file, the flags.
@@ -13,6 +13,9 @@ pub struct ConfigFile {
     /// `[[override]]`: written exceptions. First, so that a resolved configuration begins with them.
     #[serde(rename = "override", skip_serializing_if = "Option::is_none")]
     pub overrides: Option<Vec<OverrideSection>>,
+    /// `[[grant]]`: uses that a licence, a contract or a law permits.
+    #[serde(rename = "grant", skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Vec<GrantSection>>,
     /// Who is not to be visited at all.
     #[serde(skip_serializing_if = "is_default")]
     pub optout: OptoutSection,
@@ -37,6 +40,9 @@ pub struct ConfigFile {
     /// How robots.txt is read.
     #[serde(skip_serializing_if = "is_default")]
     pub robots: RobotsSection,
+    /// What is made of what sites say about use.
+    #[serde(skip_serializing_if = "is_default")]
+    pub signals: SignalsSection,
     /// How pages are fetched.
     #[serde(skip_serializing_if = "is_default")]
     pub fetch: FetchSection,
@@ -225,6 +231,16 @@ section! {
         on_unreachable: String,
         /// 4xx statuses of robots.txt that mean "disallow all"; default none.
         strict_4xx: Vec<u16>,
+    }
+}
+
+section! {
+    /// `[signals]`
+    SignalsSection {
+        /// `proceed` (default) or `refuse`: what is done where nobody says anything about a declared purpose.
+        unspecified: String,
+        /// `needed` (default): where a declared purpose is `tdm` or `ai_train`; `always`.
+        tdmrep: String,
     }
 }
 
@@ -418,6 +434,9 @@ impl ConfigFile {
 
     /// Lays `later` over this one: what it says wins, what it leaves out stays. Opt-out files add up.
     pub fn overlay(&mut self, later: Self) {
+        if later.grants.is_some() {
+            self.grants = later.grants;
+        }
         if later.overrides.is_some() {
             self.overrides = later.overrides;
         }
@@ -429,6 +448,7 @@ impl ConfigFile {
         self.keys.overlay(later.keys);
         self.politeness.overlay(later.politeness);
         self.robots.overlay(later.robots);
+        self.signals.overlay(later.signals);
         self.fetch.overlay(later.fetch);
         self.state.overlay(later.state);
         self.frontier.overlay(later.frontier);

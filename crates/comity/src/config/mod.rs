@@ -14,6 +14,7 @@ mod live;
 mod proxies;
 mod resolve;
 mod revisit;
+mod signals;
 mod units;
 
 pub use comity_frontier::{Intervals, RevisitPolicy};
@@ -31,4 +32,6 @@ pub(crate) use live::live_changes;
 pub use proxies::ProxySection;
 pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, QueueStore, WarcSettings};
 pub use revisit::RevisitSettings;
+pub(crate) use signals::grant_notes;
+pub use signals::{GrantSection, SignalSettings};
 pub use units::{ByteSize, Span};

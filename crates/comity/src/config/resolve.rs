@@ -11,13 +11,15 @@ use comity_fetch::signature::SigningKey;
 use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
 use comity_frontier::Classes;
 use comity_gate::{OptOutFiles, Rate};
-use comity_policy::{Adaptive, AddressLimits, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy};
+use comity_policy::{
+    Adaptive, AddressLimits, Grants, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy,
+};
 use comity_robots::Dialect;
 use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
 use super::{
-    ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SitemapSettings,
-    Span, TrapSettings, agent, bounds, classes, discovery, proxies, revisit,
+    ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SignalSettings,
+    SitemapSettings, Span, TrapSettings, agent, bounds, classes, discovery, proxies, revisit, signals,
 };
 
 /// A configuration that was checked as a whole: what the engine runs on.
@@ -33,6 +35,10 @@ pub struct CrawlConfig {
     pub ranges: Vec<Network>,
     /// Where the crawl begins.
     pub seeds: Vec<CrawlUrl>,
+    /// Uses that a licence, a contract or a law permits.
+    pub grants: Grants,
+    /// What is made of what sites say about use.
+    pub signals: SignalSettings,
     /// Which URLs belong to it; seeds are added when the crawl starts, and after their own redirects.
     pub scope: Scope,
     /// When it ends.
@@ -160,6 +166,8 @@ impl CrawlConfig {
         let revisit = revisit::settings(&file, &mut notes)?;
         notes.extend(revisit::ends_early(revisit.policy, limits.linger));
         Ok(Self {
+            grants: signals::grants(file.grants.as_deref())?,
+            signals: signals::signals(&file)?,
             overrides: gate.overrides,
             optouts: gate.optouts,
             ranges: agent::ranges(&file.agent)?,
@@ -228,6 +236,7 @@ impl CrawlConfig {
             OnUnreachable::Google => "google",
         });
         file.robots.strict_4xx = Some(self.robots.strict_4xx.clone());
+        signals::resolved(self.signals, &mut file);
         bounds::show_fetch(&self.fetch, &mut file.fetch);
         file.fetch.spool_dir = self.fetch.spool_dir.clone();
         file.fetch.accept_types = Some(self.types.ranges().iter().map(ToString::to_string).collect());

@@ -9,7 +9,7 @@ use comity_fetch::{Keep, Read, ResponseHead};
 use comity_gate::Gate;
 use comity_policy::{Answered, Content, Decision, Stage};
 use comity_robots::ProductToken;
-use comity_signals::{HeadFacts, PageSignals, Statement, UnixSeconds, page_signals};
+use comity_signals::{HeadFacts, PageSignals, SignalOptions, Statement, TdmReading, UnixSeconds, page_signals};
 use comity_url::CrawlUrl;
 
 /// The second decision on one answer.
@@ -99,6 +99,12 @@ impl ContentJudge {
         matches!(self.permit(facts, stage, more), Keep::Keep(_))
     }
 
+    fn tdm(&self, facts: &HeadFacts) -> TdmReading {
+        let copy = self.before.tdmrep.as_deref().and_then(|file| file.copy.as_ref());
+        let (file, target) = (copy.map(|copy| &*copy.rules), self.url.request_target().as_bytes());
+        TdmReading::read(file, target, &self.fields, facts, SignalOptions::default())
+    }
+
     fn permit(&mut self, facts: &HeadFacts, stage: Stage, more: bool) -> Keep {
         let now = UnixSeconds(self.gate.clock().wall().unix_millis().div_euclid(1000));
         let read = |token: &ProductToken| page_signals(&self.fields, facts, token.as_str(), self.image);
@@ -107,7 +113,14 @@ impl ContentJudge {
         let said = |signals: &PageSignals| -> Vec<Statement> {
             signals.statements.iter().chain(signals.expired(now)).cloned().collect()
         };
-        let preferences = self.before.preferences.clone().with(signals.iter().flat_map(said));
+        // What the later layers of TDMRep say takes the place of the earlier ones, so it counts once none can follow: before
+        // that, what the file said stands.
+        let known = if more && stage == Stage::Headers {
+            self.before.preferences.clone()
+        } else {
+            self.tdm(facts).preferences(self.before.preferences.clone())
+        };
+        let preferences = known.with(signals.iter().flat_map(said));
         let answered = Answered { preferences, stage, more };
         let (keep, decision) = match self.gate.judge_content(&self.before, answered, self.url.origin()) {
             Content::Keep(permit, decision) => (Keep::Keep(permit), decision),

@@ -100,9 +100,7 @@ impl Shared {
     ) -> Result<Settled, Error> {
         let (head, arrived) = oneshot::channel();
         let errand = self.errand(trip);
-        let reading = Reading { errand, options: self.page, sketch: self.traps.sketch(trip.url.origin()) };
-        let content = ContentJudge::new(self.gate.clone(), self.identity.tokens(), trip.url.clone(), decision.clone());
-        let mut sink = PageSink::new(trip.url.clone(), reading, content, head, self.types.clone());
+        let mut sink = self.sink(trip, errand, decision.clone(), head);
         // The exchange's own span knows neither how it was come by nor how often it was tried.
         let span = tracing::debug_span!("visit", hop = trip.hops, depth = trip.depth, attempt = trip.attempt);
         let request = revisit::request(trip);
@@ -161,6 +159,12 @@ impl Shared {
         };
         let spent = Spent { pages: fate.is_page(&next, errand).into(), bytes };
         Ok((self.settlement(id, (fate, again), offers, paced, spent), fate.ending(&next)))
+    }
+
+    fn sink(&self, trip: &Trip, errand: Errand, decision: Arc<Decision>, head: oneshot::Sender<()>) -> PageSink {
+        let reading = Reading { errand, options: self.page, sketch: self.traps.sketch(trip.url.origin()) };
+        let content = ContentJudge::new(self.gate.clone(), self.identity.tokens(), trip.url.clone(), decision);
+        PageSink::new(trip.url.clone(), reading, content, head, self.types.clone())
     }
 
     /// Fetches; where bodies may overlap, the origin's turn is given on as soon as the head is here.

@@ -19,6 +19,7 @@ mod robots;
 mod seeds;
 mod settings;
 mod signals;
+mod signals_table;
 mod sitemaps;
 mod support;
 mod traps;

@@ -40,7 +40,7 @@ fn record(dir: &Path, url: &str) -> Record {
 fn holds(dir: &Path, text: &str) -> bool {
     let mut all: Vec<u8> = records(dir).iter().flat_map(|record| format!("{record:?}").into_bytes()).collect();
     unpack(dir, &mut all);
-    all.windows(text.len()).any(|window| window == text.as_bytes())
+    String::from_utf8_lossy(&all).contains(text)
 }
 
 fn unpack(folder: &Path, all: &mut Vec<u8>) {
@@ -157,4 +157,127 @@ fn assert_withheld(found: &Record, reason: Reason, name: &str) {
     let deciding = &found.signals[usize::try_from(second.deciding[0]).unwrap()];
     assert_eq!((&*deciding.verdict, &*deciding.purpose), ("denied", "ai_train"), "{name}");
     assert!(found.warc.as_ref().unwrap().response.is_some(), "{name}: its head is archived");
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_refuses_where_it_is_set_so_and_a_word_of_the_page_breaks_it() {
+    let yes = html("").field("Content-Usage", "train-ai=y");
+    let rows = [
+        ("silence", Site::new().page("/", html("")), "withheld", "signal.unspecified"),
+        ("the page permits", Site::new().page("/", yes), "fetched", "ok.no_rules"),
+        (
+            "robots.txt permits",
+            Site::new().robots("User-agent: *\nContent-Signal: ai-train=yes\nAllow: /\n").page("/", html("")),
+            "fetched",
+            "ok",
+        ),
+        ("denied", Site::new().page("/", html("").field("X-Robots-Tag", "noai")), "withheld", "signal.ai_train"),
+    ];
+    for (name, site, outcome, reason) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let (net, _) = web([site.name("a.test").page("/linked", Answer::text("x"))]);
+        run(crawl(&net, dir.path(), &["ai_train"])
+            .configure(|file| file.signals.unspecified = Some("refuse".to_owned())))
+        .await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        assert_eq!(holds(dir.path(), SECRET), outcome == "fetched", "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_lifts_a_denial_of_use_and_never_one_of_access() {
+    let robots = "User-agent: *\nContent-Signal: ai-train=no\nDisallow: /closed\n";
+    let day = |text: &str| Some(comity::config::Moment(text.parse().unwrap()));
+    // Whose, for what, until when; whether the page is refused before it, and one that speaks for itself after it.
+    let rows = [
+        ("no grant", "http://b.test", "ai_train", "2027-01-01T00:00:00Z", false),
+        ("granted", "http://a.test", "ai_train", "2027-01-01T00:00:00Z", true),
+        ("for another use", "http://a.test", "tdm", "2027-01-01T00:00:00Z", false),
+        ("run out", "http://a.test", "ai_train", "2026-11-30T00:00:00Z", false),
+    ];
+    for (name, origin, purpose, expires, granted) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let page = Answer::page(["/noai", "/closed"]);
+        let noai = html("<meta name=robots content=noai>");
+        let site = Site::new().name("a.test").robots(robots).page("/", page).page("/noai", noai);
+        let (net, observer) = web([site.page("/closed", Answer::text("x"))]);
+        let grant = comity::config::GrantSection {
+            origins: Some(vec![origin.to_owned()]),
+            purposes: Some(vec![purpose.to_owned()]),
+            basis: Some("licence".to_owned()),
+            reference: Some("L-17".to_owned()),
+            approved_by: Some("Ann Example".to_owned()),
+            expires: day(expires),
+        };
+        let summary =
+            run(crawl(&net, dir.path(), &["ai_train"]).configure(|file| file.grants = Some(vec![grant]))).await;
+        let first = record(dir.path(), "http://a.test/");
+        let (outcome, reason) = if granted { ("fetched", "ok") } else { ("not_fetched", "signal.ai_train") };
+        assert_eq!((&*first.outcome, &*first.reason), (outcome, reason), "{name}");
+        let one = &first.decision.as_ref().unwrap().purposes["ai_train"];
+        assert_eq!(one.verdict, "denied", "{name}: what was said stays");
+        assert_eq!(one.decision, if granted { "proceed" } else { "refuse" }, "{name}");
+        assert!(summary.to_string().contains("L-17"), "{name}: said first");
+        if granted {
+            let relied = &first.decision.as_ref().unwrap().grants[0];
+            assert_eq!((&*relied.reference, &*relied.purpose), ("L-17", "ai_train"));
+            assert_eq!(record(dir.path(), "http://a.test/noai").outcome, "fetched");
+            assert_eq!(record(dir.path(), "http://a.test/closed").reason, "robots.disallow");
+            assert_eq!(asked(&observer, "http://a.test/closed"), 0);
+        }
+    }
+}
+
+#[test]
+fn a_grant_that_lacks_something_is_refused_at_its_key() {
+    let whole = "[[grant]]\norigins = [\"https://a.test\"]\npurposes = [\"ai_train\"]\nbasis = \"licence\"\n\
+        reference = \"L-17\"\napproved_by = \"Ann\"\nexpires = 2027-01-01\n";
+    let start = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"https://example.com/bot\"\n[crawl]\nseeds = [\"https://a.test/\"]\n";
+    let resolve = |text: &str| {
+        comity::config::CrawlConfig::resolve(
+            comity::config::ConfigFile::parse(&format!("{start}{text}"), None).unwrap(),
+        )
+    };
+    assert_eq!(resolve(whole).unwrap().grants.all().len(), 1);
+    let rows = [
+        ("origins = [\"https://a.test\"]\n", "", "origins"),
+        ("https://a.test\"]\npurposes", "https://a.test/x?y\"]\npurposes", "origins"),
+        ("[\"ai_train\"]", "[\"archive\"]", "purposes"),
+        ("\"licence\"", "\"asked nicely\"", "basis"),
+        ("reference = \"L-17\"\n", "", "reference"),
+        ("\"Ann\"", "\" \"", "approved_by"),
+        ("expires = 2027-01-01\n", "", "expires"),
+    ];
+    for (from, to, key) in rows {
+        let error = resolve(&whole.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(key), "{key}: {error}");
+    }
+    let unknown = format!("{start}{}", whole.replace("basis", "base"));
+    assert!(comity::config::ConfigFile::parse(&unknown, None).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_override_of_signals_lifts_what_the_page_says_and_says_so() {
+    let words = |word: &str| Some(vec![word.to_owned()]);
+    let moment = |text: &str| Some(comity::config::Moment(text.parse().unwrap()));
+    let own = comity::config::OverrideSection {
+        origins: words("http://a.test"),
+        scope: words("signals"),
+        basis: Some("own_site".to_owned()),
+        justification: Some("Our own site, looked at before release".to_owned()),
+        approved_by: Some("Ann Example".to_owned()),
+        created: moment("2026-11-29T00:00:00Z"),
+        expires: moment("2026-12-29T00:00:00Z"),
+        ..comity::config::OverrideSection::default()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let site = Site::new().name("a.test").page("/", html("<meta name=robots content=noai>"));
+    let (net, _) = web([site.page("/linked", Answer::text("x"))]);
+    run(crawl(&net, dir.path(), &["ai_train"]).configure(|file| file.overrides = Some(vec![own]))).await;
+    let found = record(dir.path(), "http://a.test/");
+    assert_eq!((&*found.outcome, &*found.reason), ("fetched", "ok.override"));
+    let lifted = &found.decision.as_ref().unwrap().r#override.as_ref().unwrap().lifted;
+    assert_eq!((lifted.len(), &*lifted[0].scope, &*lifted[0].reason), (1, "signals", "signal.ai_train"));
+    assert!(holds(dir.path(), SECRET));
 }

@@ -1,14 +1,15 @@
-//! Makes every decision again from the copy of robots.txt that its record names.
+//! Makes every decision again from the copies that its record names, and what it kept of the answer.
 
 use std::collections::HashMap;
 
 use comity::policy::{Digest, Reason};
 use comity_archive::{Record, read_records};
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
-use comity_signals::{Purpose, Verdict, robots_preferences};
+use comity_signals::{Purpose, Tdmrep};
 
 use super::copies::Copies;
 use super::report::{Audit, Kind, Violation};
+use super::signals;
 use crate::exit::Failure;
 
 /// Rule sets that are kept compiled.
@@ -52,6 +53,13 @@ impl<'a> Decisions<'a> {
         if decision.optout.is_some() || record.url.len() as u64 != record.url_length {
             return None;
         }
+        let tdmrep = match record.tdmrep.as_ref().and_then(|file| file.digest.as_deref()) {
+            Some(hex) => match hex.parse().ok().and_then(|digest| self.copies.bytes(digest)) {
+                Some(bytes) => Some(Tdmrep::parse(&bytes, origin(&record.url))),
+                None => return Some(Some(format!("its tdmrep.json {hex} is not in the evidence"))),
+            },
+            None => None,
+        };
         let Some(rules) = self.rules(digest, &record.agent.product_tokens) else {
             return Some(Some(format!("its copy {digest} is not in the evidence")));
         };
@@ -62,7 +70,7 @@ impl<'a> Decisions<'a> {
         Some(if lifted.iter().any(|scope| scope.starts_with("robots") || *scope == "signals") {
             None
         } else {
-            wrong(record, rules, &verdict, &target)
+            wrong(record, (rules, tdmrep.as_ref()), &verdict, &target)
         })
     }
 
@@ -78,7 +86,18 @@ impl<'a> Decisions<'a> {
     }
 }
 
-fn wrong(record: &Record, rules: &RuleSet, verdict: &comity_robots::Verdict, target: &[u8]) -> Option<String> {
+/// Scheme, host and port of a URL.
+fn origin(url: &str) -> &str {
+    let end = url.find("://").and_then(|at| url.get(at + 3..)?.find('/').map(|slash| at + 3 + slash));
+    end.and_then(|end| url.get(..end)).unwrap_or(url)
+}
+
+fn wrong(
+    record: &Record,
+    (rules, tdmrep): (&RuleSet, Option<&Tdmrep>),
+    verdict: &comity_robots::Verdict,
+    target: &[u8],
+) -> Option<String> {
     let decision = record.decision.as_ref()?;
     let refused = decision.reason == Reason::RobotsDisallow.code();
     if refused == verdict.allowed {
@@ -98,17 +117,22 @@ fn wrong(record: &Record, rules: &RuleSet, verdict: &comity_robots::Verdict, tar
     if refused {
         return None;
     }
-    let preferences = robots_preferences(rules, target);
-    let differs = [Purpose::Search, Purpose::AiInput, Purpose::AiTrain, Purpose::Tdm].into_iter().find_map(|purpose| {
+    // A file that speaks about use is asked for whatever it says.
+    if record.errand != "page" {
+        return None;
+    }
+    let preferences = signals::preferences(record, rules, tdmrep, target)?;
+    let differs = Purpose::ALL.into_iter().find_map(|purpose| {
         let stated = &decision.purposes.get(purpose.as_str())?.verdict;
         let found = preferences.verdict(purpose);
         (stated != found.as_str())
-            .then(|| format!("it says {stated} for {}, its copy {}", purpose.as_str(), found.as_str()))
+            .then(|| format!("it says {stated} for {}, its evidence {}", purpose.as_str(), found.as_str()))
     });
-    let denied = decision.purposes.values().all(|one| one.verdict == Verdict::Denied.as_str());
-    let by_signal = decision.reason.starts_with("signal.");
+    let by_signal = Reason::from_code(&decision.reason)
+        .is_some_and(|reason| reason.is_signal() && reason != Reason::SignalUnspecified);
     differs.or_else(|| {
-        (by_signal && !denied).then(|| "it was refused by a signal, and not every purpose is denied".to_owned())
+        (by_signal && !signals::denies_all(record, &preferences))
+            .then(|| "it was refused by a signal, and not every purpose is denied".to_owned())
     })
 }
 

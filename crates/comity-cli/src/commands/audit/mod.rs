@@ -7,6 +7,7 @@ mod floors;
 mod lives;
 mod report;
 mod requests;
+mod signals;
 
 use comity_robots::Dialect;
 

@@ -37,6 +37,7 @@ fn summary(facts: &DossierFacts, found: &Gathered, body: &mut String) {
     let mut rows = vec![
         ("asked and answered", count("fetched").to_string()),
         ("asked, not changed", count("not_modified").to_string()),
+        ("asked, and nothing kept by what it says", count("withheld").to_string()),
         ("asked, no full answer", count("failed").to_string()),
         ("not asked", count("not_fetched").to_string()),
         ("first", found.first.clone().unwrap_or_default()),

@@ -83,8 +83,22 @@ fn use_of(record: &Record, facts: &mut Facts) {
         let said = format!("{} {}: {} ({})", signal.source, signal.purpose, signal.verdict, signal.raw);
         facts.push(("signal", said));
     }
+    if let Some(file) = &record.tdmrep {
+        let status = file.status.map(|status| format!(", status {status}")).unwrap_or_default();
+        let copy = file.digest.as_ref().map(|digest| format!(", sha256 {digest}")).unwrap_or_default();
+        facts.push(("tdmrep", format!("{}{status}, asked {}{copy}", file.state, file.asked)));
+    }
     for (purpose, one) in record.decision.iter().flat_map(|decision| &decision.purposes) {
         facts.push(("purpose", format!("{purpose}: {}, {}", one.verdict, one.decision)));
+    }
+    for one in record.decision.iter().flat_map(|decision| &decision.grants) {
+        facts.push((
+            "grant",
+            format!(
+                "{} by {} {}, approved by {}, until {}",
+                one.purpose, one.basis, one.reference, one.approved_by, one.expires
+            ),
+        ));
     }
 }
 
@@ -96,6 +110,9 @@ fn circumstances(record: &Record, facts: &mut Facts) {
     }
     say("found", way(record));
     say("decided", record.decision.as_ref().map_or(&record.time.started, |decision| &decision.at).clone());
+    for stage in record.decision.iter().flat_map(|decision| decision.stages.iter().skip(1)) {
+        say("again", format!("{}, by the {}: {}", stage.at, stage.after, stage.reason));
+    }
     if record.request.is_some() {
         say("asked", format!("{} to {}{}", record.time.started, record.time.ended, spans(record)));
     }

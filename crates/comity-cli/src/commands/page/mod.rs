@@ -33,7 +33,7 @@ pub(crate) fn safe(text: &str) -> String {
 pub(crate) fn class(outcome: &str) -> &'static str {
     match outcome {
         "fetched" | "not_modified" => "fetched",
-        "not_fetched" => "refused",
+        "not_fetched" | "withheld" => "refused",
         _ => "failed",
     }
 }

@@ -1,0 +1,240 @@
+//! Forty origins, each with a signal of its own, crawled for training, for search, and for both: what becomes of each page, and
+//! whether its record is what the evidence alone leads to.
+
+use std::path::Path;
+
+use comity_archive::{EvidenceKind, EvidenceStore, RawText, Record, Sighting};
+use comity_robots::{Dialect, Robots};
+use comity_signals::{
+    HeadFacts, Preferences, Purpose, RobotsMeta, SignalOptions, Source, TdmReading, Tdmrep, UnixSeconds, Verdict,
+    page_signals, robots_preferences,
+};
+use comity_testweb::{Answer, Site};
+
+use crate::support::{assert_clean, crawler, requests, run, web};
+
+/// What becomes of the page under each set of purposes: `F` fetched, `W` withheld after its answer, `R` refused before.
+type Wanted = [char; 3];
+
+const PURPOSES: [&[&str]; 3] = [&["ai_train"], &["search"], &["ai_train", "search"]];
+const ONE: &str = r#"[{"location":"/","tdm-reservation":1}]"#;
+const ZERO: &str = r#"[{"location":"/","tdm-reservation":0}]"#;
+
+fn html(head: &str) -> Answer {
+    Answer::status(200).content("text/html", format!("<head>{head}</head><body>words of a page"))
+}
+
+fn meta(name: &str, content: &str) -> Answer {
+    html(&format!("<meta name='{name}' content='{content}'>"))
+}
+
+fn field(name: &str, value: &str) -> Answer {
+    html("").field(name, value)
+}
+
+fn json(text: &str) -> Answer {
+    Answer::status(200).content("application/json", text.to_owned())
+}
+
+fn robots(lines: &str) -> Site {
+    Site::new().robots(format!("User-agent: *\n{lines}\nAllow: /\n")).page("/p", html(""))
+}
+
+fn tdm(answer: Answer) -> Site {
+    Site::new().page("/.well-known/tdmrep.json", answer).page("/p", html(""))
+}
+
+fn page(answer: Answer) -> Site {
+    Site::new().page("/p", answer)
+}
+
+/// The origins in order; number n is `sN.test`.
+fn rows() -> Vec<(&'static str, Site, Wanted)> {
+    let first = r#"[{"location":"/p","tdm-reservation":0},{"location":"/","tdm-reservation":1}]"#;
+    let past = "unavailable_after: 25 Jun 2010 15:00:00 UTC";
+    let hidden = "User-agent: *\nDisallow: /.well-known/\n";
+    let moved = |to: &str| tdm(Answer::redirect(301, to)).page("/moved.json", json(ONE));
+    let (free, train, search) = (['F', 'F', 'F'], ['R', 'F', 'F'], ['F', 'R', 'F']);
+    let (late, all) = (['W', 'F', 'F'], ['R', 'R', 'R']);
+    vec![
+        ("silence", page(html("")).page("/other.json", json(ONE)), free),
+        ("robots signal: train no", robots("Content-Signal: ai-train=no"), train),
+        ("robots signal: search no", robots("Content-Signal: search=no"), search),
+        ("robots signal: both no", robots("Content-Signal: search=no, ai-train=no"), all),
+        ("robots usage: no", robots("Content-Usage: train-ai=n"), train),
+        ("robots usage: yes", robots("Content-Usage: train-ai=y"), free),
+        ("robots usage: another path", robots("Content-Usage: /q train-ai=n"), free),
+        ("DisallowAITraining", robots("DisallowAITraining: /"), train),
+        ("signal of another's group", robots("Disallow:\n\nUser-agent: other\nContent-Signal: ai-train=no"), free),
+        ("file: 1", tdm(json(ONE)), train),
+        ("file: 0", tdm(json(ZERO)), free),
+        ("file: the first match", tdm(json(first)), free),
+        ("file: none", tdm(Answer::status(404)), free),
+        ("file: broken", tdm(json("[{")), free),
+        ("file: no array", tdm(json(r#"{"location":"/","tdm-reservation":1}"#)), train),
+        ("file: \"1\"", tdm(json(r#"[{"location":"/","tdm-reservation":"1"}]"#)), train),
+        ("file: 500", tdm(Answer::status(500)), free),
+        ("file: moved", moved("/moved.json"), train),
+        ("file: moved to another origin", moved("http://s0.test/other.json"), train),
+        ("file: refused by robots.txt", tdm(json(ONE)).robots(hidden), free),
+        ("file: a page", tdm(html("")), free),
+        ("field: 1", page(field("tdm-reservation", "1")), late),
+        ("field 0 over file 1", tdm(json(ONE)).page("/p", field("tdm-reservation", "0")), train),
+        ("meta: 1", page(meta("tdm-reservation", "1")), late),
+        ("meta 0 over field 1", page(meta("tdm-reservation", "0").field("tdm-reservation", "1")), free),
+        ("broken field over file 1", tdm(json(ONE)).page("/p", field("tdm-reservation", "no")), train),
+        ("noai", page(field("X-Robots-Tag", "noai")), late),
+        ("noindex", page(field("X-Robots-Tag", "noindex")), free),
+        ("noindex and noai", page(field("X-Robots-Tag", "noindex, noai")), ['W', 'F', 'W']),
+        ("noarchive", page(field("X-Robots-Tag", "noarchive")), late),
+        ("noml", page(field("X-Robots-Tag", "noml")), late),
+        ("noai of another", page(field("X-Robots-Tag", "otherbot: noai")), free),
+        ("a date of the past", page(field("X-Robots-Tag", past)), free),
+        ("robots-tag", page(field("robots-tag", "*=noai")), late),
+        ("meta noai", page(meta("robots", "noai")), late),
+        ("field usage: no", page(field("Content-Usage", "train-ai=n")), late),
+        ("field signal: both no", page(field("Content-Signal", "search=no, ai-train=no")), ['W', 'W', 'W']),
+        (
+            "robots no, field yes",
+            robots("Content-Signal: ai-train=no").page("/p", field("Content-Signal", "ai-train=yes")),
+            train,
+        ),
+        ("Disallow", Site::new().robots("User-agent: *\nDisallow: /p\n").page("/p", html("")), all),
+        ("meta of our name", page(meta("testbot", "noai")), late),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn forty_origins_end_as_their_signals_say_and_the_evidence_says_the_same() {
+    assert_eq!(rows().len(), 40);
+    for (set, purposes) in PURPOSES.into_iter().enumerate() {
+        let dir = tempfile::tempdir().unwrap();
+        let sites = rows().into_iter().enumerate().map(|(n, (_, site, _))| site.name(format!("s{n}.test")));
+        let (net, observer) = web(sites);
+        let seeds: Vec<String> = (0..40).map(|n| format!("http://s{n}.test/p")).collect();
+        let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
+        let declared: Vec<String> = purposes.iter().map(|purpose| (*purpose).to_owned()).collect();
+        let summary = run(crawler(&net, &seeds).dir(dir.path()).configure(move |file| {
+            file.agent.purposes = Some(declared);
+            file.frontier.store = Some("memory".to_owned());
+        }))
+        .await;
+
+        let lines = comity_archive::read_records(dir.path()).unwrap();
+        let records: Vec<Record> = lines.map(|line| line.unwrap().record().unwrap().unwrap()).collect();
+        let evidence = EvidenceStore::open(dir.path()).unwrap();
+        let (mut different, mut counts) = (Vec::new(), [0; 3]);
+        for (n, (name, _, wanted)) in rows().into_iter().enumerate() {
+            let url = format!("http://s{n}.test/p");
+            let found = records.iter().rfind(|record| record.url == url).unwrap();
+            let end = match &*found.outcome {
+                "fetched" => 'F',
+                "withheld" => 'W',
+                "not_fetched" => 'R',
+                other => panic!("{name}: {other}"),
+            };
+            counts[['F', 'W', 'R'].iter().position(|one| *one == end).unwrap()] += 1;
+            if end != wanted[set] {
+                different.push(format!("{name}: {end}, wanted {}", wanted[set]));
+            }
+            let (verdicts, refused) = decided_anew(found, &evidence);
+            let stated: Vec<(String, String)> = found
+                .decision
+                .iter()
+                .flat_map(|decision| &decision.purposes)
+                .map(|(purpose, one)| (purpose.clone(), one.verdict.clone()))
+                .collect();
+            if stated != verdicts || refused != (end != 'F') {
+                different.push(format!("{name}: says {stated:?}, by its evidence {verdicts:?}, refused {refused}"));
+            }
+        }
+        assert!(different.is_empty(), "{purposes:?}: {different:#?}\n{summary}");
+        let [fetched, withheld, refused] = counts;
+        let told = (summary.fetched.values().sum::<u64>(), summary.withheld.values().sum(), summary.refusals());
+        assert_eq!(told, (fetched, withheld, refused), "{purposes:?}");
+        assert_eq!(summary.denied.get(&Purpose::AiTrain).is_some(), true);
+        // Asked of every origin that may be asked, and where it can change something only.
+        let asked = requests(&observer).iter().filter(|url| url.ends_with("/.well-known/tdmrep.json")).count();
+        assert_eq!(asked, if purposes.contains(&"ai_train") { 39 } else { 0 }, "{purposes:?}");
+        check_sightings(dir.path(), &evidence, purposes.contains(&"ai_train"));
+        assert_clean(&observer);
+        let verified = comity_archive::verify::verify(dir.path(), &Default::default()).unwrap();
+        assert!(verified.holds(), "{:?}", verified.faults);
+    }
+}
+
+/// The bytes once, the sightings dated, absence too.
+fn check_sightings(dir: &Path, evidence: &EvidenceStore, asked: bool) {
+    let seen: Vec<Sighting> = evidence.sightings().unwrap().map(Result::unwrap).collect();
+    let tdm: Vec<_> = seen.iter().filter(|one| one.kind == EvidenceKind::Tdmrep).collect();
+    if !asked {
+        assert!(tdm.is_empty());
+        return;
+    }
+    let of = |host: &str| tdm.iter().find(|one| one.url == format!("http://{host}/.well-known/tdmrep.json")).unwrap();
+    assert_eq!((of("s12.test").status, &of("s12.test").digest), (404, &None));
+    assert_eq!((of("s16.test").status, &of("s16.test").digest), (500, &None));
+    assert_eq!(of("s9.test").digest, of("s22.test").digest, "the same bytes");
+    let digest = of("s9.test").digest.clone().unwrap();
+    assert_eq!(std::fs::read(dir.join("evidence").join(&digest[..2]).join(&digest)).unwrap(), ONE.as_bytes());
+    let lines = comity_archive::read_records(dir).unwrap();
+    let records: Vec<Record> = lines.map(|line| line.unwrap().record().unwrap().unwrap()).collect();
+    let kept = records.iter().filter(|record| record.errand == "tdmrep").count();
+    assert_eq!(kept, tdm.len() + 1, "a record for each request, and for the one that was refused");
+    let refused = records.iter().find(|record| record.errand == "tdmrep" && record.outcome == "not_fetched").unwrap();
+    assert_eq!(refused.reason, "robots.disallow");
+}
+
+/// Verdicts of the declared purposes and whether the page is refused, by the kept copies and the record's own raw texts.
+fn decided_anew(record: &Record, evidence: &EvidenceStore) -> (Vec<(String, String)>, bool) {
+    let target = record.url.split_once(".test").unwrap().1.as_bytes();
+    let copy =
+        |digest: &Option<String>| digest.as_ref().map(|hex| evidence.find(hex.parse().unwrap()).unwrap().unwrap());
+    let robots = copy(&record.robots.as_ref().unwrap().digest);
+    let rules = robots.map(|bytes| Robots::parse(&bytes).rules(&["TestBot"], Dialect::Standard));
+    let declared: Vec<Purpose> = record.agent.purposes.iter().map(|purpose| purpose.parse().unwrap()).collect();
+    let verdicts = |found: &Preferences| {
+        let mut verdicts: Vec<_> =
+            declared.iter().map(|purpose| (purpose.to_string(), found.verdict(*purpose).to_string())).collect();
+        verdicts.sort();
+        verdicts
+    };
+    if rules.as_ref().is_some_and(|rules| !rules.verdict(target).allowed) {
+        return (verdicts(&Preferences::none()), true);
+    }
+    let known = rules.map_or_else(Preferences::none, |rules| robots_preferences(&rules, target));
+    let file = copy(&record.tdmrep.as_ref().and_then(|file| file.digest.clone()));
+    let origin = record.url.strip_suffix("/p").unwrap();
+    let file = file.map(|bytes| Tdmrep::parse(&bytes, origin));
+    let fields: Vec<(String, Vec<u8>)> = record
+        .response
+        .iter()
+        .flat_map(|response| &response.fields)
+        .map(|(name, value)| match value {
+            RawText::Text(text) => (name.clone(), text.clone().into_bytes()),
+            RawText::Bytes { .. } => panic!("{name} is no text"),
+        })
+        .collect();
+    // The raw text of each meta that spoke stands in the record; the page itself may be gone.
+    let raw = |source: Source| {
+        record.signals.iter().filter(move |one| one.source == source.as_str()).map(|one| one.raw.clone())
+    };
+    let robots = raw(Source::MetaRobots).map(|content| RobotsMeta { name: "robots".to_owned(), content });
+    let head =
+        HeadFacts { robots: robots.collect(), tdm_reservation: raw(Source::MetaTdm).collect(), ..HeadFacts::default() };
+    let reading = TdmReading::read(file.as_ref(), target, &fields, &head, SignalOptions::default());
+    let page = page_signals(&fields, &head, "TestBot", false);
+    let now = crate::support::START.unix_millis() / 1000;
+    let found = page.preferences(reading.preferences(known), UnixSeconds(now));
+    let of_index =
+        |source: &Source| matches!(source, Source::HeaderXRobotsTag | Source::HeaderRobotsTag | Source::MetaRobots);
+    let drops = |purpose: &Purpose| {
+        found.statements().iter().any(|one| {
+            one.purpose == *purpose
+                && one.verdict == Verdict::Denied
+                && !(one.purpose == Purpose::Search && of_index(&one.source))
+        })
+    };
+    let all = declared.iter().all(|purpose| found.verdict(*purpose) == Verdict::Denied);
+    (verdicts(&found), all && declared.iter().any(drops))
+}
