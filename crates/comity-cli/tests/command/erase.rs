@@ -172,3 +172,33 @@ fn what_cannot_be_meant_is_refused() {
     let ran = comity(home.path(), &["prune", home.path().to_str().unwrap()]);
     assert!(ran.status.code() == Some(2) && stderr(&ran).contains("holds no crawl"), "{}", stderr(&ran));
 }
+
+/// A crawl of one URL that is refused for its address: a record, and no request.
+#[test]
+fn what_is_too_old_goes_by_prune_and_at_each_start() {
+    let home = tempfile::TempDir::new().unwrap();
+    let config = home.path().join("c.toml");
+    let text = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\n";
+    let dirs = ["pruned", "restarted", "kept"].map(|name| home.path().join(name));
+    for dir in &dirs {
+        let kept = if dir.ends_with("kept") { "" } else { "keep_records = \"1ms\"\n" };
+        fs::write(&config, format!("{text}{kept}")).unwrap();
+        let flags = ["--config", config.to_str().unwrap(), "--dir", dir.to_str().unwrap()];
+        let crawled = comity(home.path(), &[&["crawl", "http://127.0.0.1:1/"][..], &flags].concat());
+        assert_eq!(crawled.status.code(), Some(0), "{}", stderr(&crawled));
+        assert_eq!(holds(home.path(), dir)["checked"]["erased"], 0);
+        std::thread::sleep(Duration::from_millis(5));
+        let again = if dir.ends_with("restarted") {
+            comity(home.path(), &[&["crawl", "http://127.0.0.1:1/"][..], &flags].concat())
+        } else {
+            comity(home.path(), &["prune", dir.to_str().unwrap(), "--json"])
+        };
+        if dir.ends_with("kept") {
+            assert!(again.status.code() == Some(2) && stderr(&again).contains("keep_records"), "{}", stderr(&again));
+            continue;
+        }
+        assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+        let found = holds(home.path(), dir);
+        assert_eq!((&found["checked"]["erased"], &found["checked"]["erasures"]), (&1.into(), &1.into()), "{found}");
+    }
+}
