@@ -54,14 +54,24 @@ impl StoppedCrawl {
             .map_err(|e| Error::directory(format!("{}/crawl.toml cannot be read: {e}", dir.display())))?;
         let file: ConfigFile = toml::from_str(&text)
             .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
-        let config = CrawlConfig::resolve(file)?;
         let mut forgotten = 0;
+        let changed = forget.and_then(|named| without(&file, named));
         if let Some(named) = forget {
             forgotten = forget_state(dir, named, &*clock)?;
         }
+        let new_text = match &changed {
+            Some(changed) => Some(archive::resolved_text(changed)?),
+            None => None,
+        };
+        let config = changed.map_or_else(|| CrawlConfig::resolve(file), Ok)?;
         let (queue, state) = hold(dir, &config, &clock)?;
-        let settings = archive::settings(dir, &config, &*clock, archive::digest(&text));
+        let digest = archive::digest(new_text.as_ref().unwrap_or(&text));
+        let settings = archive::settings(dir, &config, &*clock, digest);
         let archive = Archive::create_on(Arc::new(RealDisk), dir, settings, clock.clone(), Box::new(OsEntropy))?;
+        if let Some(text) = new_text {
+            // The first checkpoint names it before it stands there, as at every start.
+            directory::write_mark(dir, &text)?;
+        }
         let dir = dir.to_owned();
         Ok(Self { archive, dir, clock, keeps: config.archive, _queue: queue, _state: state, forgotten })
     }
@@ -89,6 +99,32 @@ impl StoppedCrawl {
         let reports = prune(&mut self.archive, &self.keeps, &*self.clock, dry)?;
         self.archive.close()?;
         Ok(reports)
+    }
+}
+
+/// The configuration without the seeds that are named, and without the address of an origin's host; `None` where it has neither,
+/// and where it would be none any more.
+fn without(file: &ConfigFile, named: &Named) -> Option<CrawlConfig> {
+    let goes = |seed: &String| CrawlUrl::parse(seed).is_ok_and(|url| is_named(named, &url));
+    let mut kept = file.clone();
+    if let Some(seeds) = &mut kept.crawl.seeds {
+        seeds.retain(|seed| !goes(seed));
+    }
+    let seeds = kept.crawl.seeds.iter().flatten();
+    let hosts: Vec<String> =
+        seeds.filter_map(|seed| Some(CrawlUrl::parse(seed).ok()?.origin().host().to_owned())).collect();
+    if let (Named::Origin(origin), Some(names)) = (named, &mut kept.fetch.resolve) {
+        // Another port of the host may be crawled still.
+        names.retain(|name, _| name != origin.host() || hosts.contains(name));
+    }
+    if kept == *file { None } else { CrawlConfig::resolve(kept).ok() }
+}
+
+fn is_named(named: &Named, url: &CrawlUrl) -> bool {
+    match named {
+        Named::Url(gone) => gone == url,
+        Named::Origin(gone) => url.origin() == gone,
+        Named::Payload(_) | Named::Before(_) => false,
     }
 }
 
@@ -136,11 +172,7 @@ fn hold(
 
 /// Takes a URL or an origin out of queue, schedule, scope and the gate's memory inside the directory.
 fn forget_state(dir: &Path, named: &Named, clock: &dyn Clock) -> Result<u64, Error> {
-    let is_url = |url: &CrawlUrl| match named {
-        Named::Url(gone) => gone == url,
-        Named::Origin(gone) => url.origin() == gone,
-        Named::Payload(_) | Named::Before(_) => false,
-    };
+    let is_url = |url: &CrawlUrl| is_named(named, url);
     let is_origin = |origin: &Origin| matches!(named, Named::Origin(gone) if gone == origin);
     if !matches!(named, Named::Url(_) | Named::Origin(_)) {
         return Ok(0);

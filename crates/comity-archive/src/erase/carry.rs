@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::journal::{Becomes, Journal, PairPlan, Span, digest};
 use super::tombstone::{ERASURE, Tombstone, amended};
-use super::{Step, Steps, evidence};
+use super::{Step, Steps, configs, evidence};
 use crate::disk::sync_folder;
 use crate::index::index_path;
 use crate::records::reader::{Frame, Frames};
@@ -33,7 +33,9 @@ pub(crate) fn files(dir: &Path, journal: &Journal, steps: &mut dyn Steps) -> Res
         }
     }
     steps.before(Step::Evidence)?;
-    evidence::carry_out(dir, &journal.evidence)
+    evidence::carry_out(dir, &journal.evidence)?;
+    steps.before(Step::Configs)?;
+    configs::carry_out(dir, &journal.configs)
 }
 
 /// Puts tombstones in their places and makes the index anew.

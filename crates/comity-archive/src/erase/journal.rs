@@ -30,6 +30,9 @@ pub(crate) struct Journal {
     pub(crate) needle: Option<Needle>,
     pub(crate) pairs: Vec<PairPlan>,
     pub(crate) evidence: EvidencePlan,
+    /// Digests of configurations that go: of `configs/SHA256.toml`.
+    #[serde(default)]
+    pub(crate) configs: Vec<String>,
 }
 
 /// What goes from a pair of files.
@@ -139,6 +142,11 @@ impl Journal {
     pub(crate) fn remove(dir: &Path) -> Result<(), ArchiveError> {
         let path = dir.join(JOURNAL);
         std::fs::remove_file(&path).and_then(|()| sync_folder(dir)).map_err(|e| ArchiveError::io(&path, e))
+    }
+
+    /// True when there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && self.evidence.sightings == 0 && self.configs.is_empty()
     }
 
     /// Files that are not what they were, as checkpoints name them.

@@ -11,11 +11,12 @@
 //! | `plan`, `mention`, `body` | which lines, WARC records and sightings that are |
 //! | `journal` | the plan on disk |
 //! | `carry`, `tombstone` | the doing |
-//! | `evidence` | copies and their index |
+//! | `evidence`, `configs` | copies and their index; configurations that are not in force |
 //! | `note` | what stands in a tombstone |
 
 mod body;
 pub(crate) mod carry;
+mod configs;
 mod evidence;
 pub(crate) mod journal;
 mod mention;
@@ -59,6 +60,7 @@ pub(crate) enum Step {
     Records,
     RecordsRename,
     Evidence,
+    Configs,
     Event,
     Checkpoint,
     Done,
@@ -119,10 +121,12 @@ impl Archive {
             needle: None,
             pairs: Vec::new(),
             evidence: journal::EvidencePlan::default(),
+            configs: Vec::new(),
         };
         let dir = self.dir.clone();
-        let (journal, mut report) = Planner::new(&dir, erasure, self.entropy.as_mut()).make(blank)?;
-        if journal.pairs.is_empty() && journal.evidence.sightings == 0 {
+        let (journal, mut report) =
+            Planner::new(&dir, erasure, self.entropy.as_mut()).make(blank, self.config.crawl.config_digest)?;
+        if journal.is_empty() {
             return Ok(report);
         }
         (report.id, report.receipt) = (id, data_encoding::HEXLOWER.encode(&salt));
@@ -238,6 +242,7 @@ fn events(journal: &Journal) -> Vec<ErasureRecord> {
             Entry::Lines(run) => part.lines.push(run),
             Entry::Payloads(run) => part.payloads.push(run),
             Entry::Copy(digest) => part.copies.push(digest),
+            Entry::Config(digest) => part.configs.push(digest),
         }
     };
     // Pairs are in the order of their names, lines in that of their numbers within a pair.
@@ -252,6 +257,7 @@ fn events(journal: &Journal) -> Vec<ErasureRecord> {
     all.sort_unstable();
     all.into_iter().for_each(|one| add(Entry::Amended(one)));
     journal.evidence.named.iter().for_each(|digest| add(Entry::Copy(digest.clone())));
+    journal.configs.iter().for_each(|digest| add(Entry::Config(digest.clone())));
     let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
     for (part, number) in parts.iter_mut().zip(1..) {
         (part.part, part.parts) = (number, count);
@@ -269,4 +275,5 @@ enum Entry {
     Lines((u64, u64)),
     Payloads((u64, u64)),
     Copy(String),
+    Config(String),
 }

@@ -3,13 +3,15 @@ use std::fs::File;
 use std::io::{BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use comity_policy::Digest;
+
 use super::body::Body;
-use super::evidence;
 use super::journal::{Amended, Becomes, Journal, LinePlan, PairPlan, Span};
 use super::mention::Mentions;
 use super::named::Needle;
 use super::report::{ErasureReport, Told};
 use super::{Depth, Erasure, Named};
+use super::{configs, evidence};
 use crate::chain::commitment;
 use crate::names::RECORDS_END;
 use crate::record::absent::Why;
@@ -60,7 +62,12 @@ impl<'a> Planner<'a> {
     }
 
     /// The plan: pairs of files and evidence, without what only the carrying out knows.
-    pub(super) fn make(mut self, mut journal: Journal) -> Result<(Journal, ErasureReport), ArchiveError> {
+    /// The configuration `in_force` stays.
+    pub(super) fn make(
+        mut self,
+        mut journal: Journal,
+        in_force: Option<Digest>,
+    ) -> Result<(Journal, ErasureReport), ArchiveError> {
         let files = self.records_files()?;
         // What is younger than an age keeps its content, whoever else had the same.
         if !matches!(self.erasure.named, Named::Before(_)) {
@@ -83,6 +90,10 @@ impl<'a> Planner<'a> {
             evidence::plan(self.dir, self.erasure, self.needle.as_ref(), &self.rested_on)?;
         self.report.sightings = journal.evidence.sightings;
         self.report.copies = journal.evidence.copies.len() as u64;
+        if let Some(needle) = self.needle.as_ref().filter(|_| self.erasure.depth == Depth::Records) {
+            journal.configs = configs::plan(self.dir, needle, in_force)?;
+        }
+        self.report.configs = journal.configs.len() as u64;
         journal.lines = self.lines;
         journal.needle = self.needle;
         Ok((journal, self.report))

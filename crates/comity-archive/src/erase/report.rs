@@ -17,6 +17,8 @@ pub struct ErasureReport {
     pub sightings: u64,
     /// Copies that went from the evidence.
     pub copies: u64,
+    /// Configurations that went: each named it, and is not in force.
+    pub configs: u64,
     /// Visits that repeat a capture whose payload went: they hold nothing of it.
     pub revisits: Listed,
     /// Pages of others whose bodies name the erased URL or origin.

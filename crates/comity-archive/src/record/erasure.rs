@@ -20,6 +20,9 @@ pub struct ErasureRecord {
     pub amended: Vec<(u64, String)>,
     /// When.
     pub at: String,
+    /// Digests of configurations in `D/configs` that named it, and went although records name them.
+    #[serde(default)]
+    pub configs: Vec<String>,
     /// Digests of copies in the evidence that went although lines name them.
     pub copies: Vec<String>,
     /// `urn:uuid:…`; every tombstone carries it.

@@ -9,11 +9,12 @@ use crate::checkpoint::sum_file;
 
 /// Checks `D/crawl.toml`, which must be the configuration that the last checkpoint or the last line names, and `D/configs`,
 /// which keeps each under its digest. `named`: those that lines name, and whether they must be kept; `sealed`: those that
-/// checkpoints name.
+/// checkpoints name; `erased`: those that an erasure took.
 pub(super) fn check(
     dir: &Path,
     last: [Option<Digest>; 2],
     (named, sealed): (&BTreeMap<Digest, bool>, &BTreeSet<Digest>),
+    erased: &BTreeSet<Digest>,
     faults: &mut Faults,
 ) -> std::io::Result<()> {
     let path = dir.join("crawl.toml");
@@ -39,7 +40,8 @@ pub(super) fn check(
             _ => faults.file(FaultKind::Added, shown, "it is no configuration"),
         }
     }
-    for (digest, _) in named.iter().filter(|(digest, must)| **must && !kept.contains(*digest)) {
+    let is_lost = |digest: &Digest| !kept.contains(digest) && !erased.contains(digest);
+    for (digest, _) in named.iter().filter(|(digest, must)| **must && is_lost(digest)) {
         faults.file(FaultKind::Missing, format!("configs/{digest}.toml"), "records name it, and it is not there");
     }
     Ok(())

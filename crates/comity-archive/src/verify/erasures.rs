@@ -1,6 +1,6 @@
 //! Every tombstone against the record of the erasure that says why it is one, and the other way round.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use comity_policy::Digest;
@@ -94,6 +94,12 @@ pub(super) fn check(
         }
     }
     faults
+}
+
+/// Configurations that went.
+pub(super) fn configs(ends: &[PairEnd]) -> BTreeSet<Digest> {
+    let erasures = ends.iter().flat_map(|end| &end.erasures);
+    erasures.flat_map(|event| &event.erasure.configs).filter_map(|hex| hex.parse().ok()).collect()
 }
 
 /// What each erasure says, and what is wrong with its records.

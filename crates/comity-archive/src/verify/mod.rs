@@ -81,13 +81,14 @@ pub fn verify(dir: &Path, options: &VerifyOptions) -> Result<Verification, Archi
     for (config, kept) in ends.iter().flat_map(|end| &end.configs) {
         *named.entry(*config).or_insert(false) |= *kept;
     }
+    let lost_configs = erasures::configs(&ends);
     for end in ends {
         found.checked.add(&end.checked);
         faults.merge(end.faults);
     }
     faults.merge(chain);
     faults.merge(erased);
-    configs::check(dir, [seals.config, config], (&named, &seals.configs), &mut faults).map_err(at)?;
+    configs::check(dir, [seals.config, config], (&named, &seals.configs), &lost_configs, &mut faults).map_err(at)?;
     unsealed(&seals, &tree, found.head, &mut faults);
     found.sealed = faults.settle(options.key.is_some()) && seals.kept;
     found.keys = seals.keys;

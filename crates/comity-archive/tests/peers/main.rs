@@ -7,6 +7,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod erased;
 mod pywb;
 
 use std::path::{Path, PathBuf};

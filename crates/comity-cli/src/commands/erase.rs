@@ -109,6 +109,9 @@ fn text(erased: &Erased, args: &EraseArgs) -> String {
     if args.records {
         say("remembered", format!("{} entries of queue, scope and memory", erased.remembered));
     }
+    if erased.report.configs > 0 {
+        say("configs", format!("{} that named it and are not in force", erased.report.configs));
+    }
     list("revisits", "visits repeat a capture whose body went: they hold nothing of it", revisits, &mut say);
     let fate = if args.mentions {
         "pages of others named it: their bodies went"

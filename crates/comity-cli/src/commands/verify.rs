@@ -72,7 +72,17 @@ fn text(found: &Verification, took: Duration) -> String {
         format!("{} lines in {} files, {} bytes", checked.lines, checked.records_files, checked.records_bytes),
     );
     if checked.erased > 0 {
-        say("erased", format!("{} of the lines: their links hold, their content is gone", checked.erased));
+        let kept = match checked.amended {
+            0 => String::new(),
+            n => format!("; {n} of them keep a record without the page that led to it"),
+        };
+        say("erased", format!("{} of the lines: their links hold, their content is gone{kept}", checked.erased));
+    }
+    if checked.payloads_erased > 0 {
+        say("erased", format!("{} bodies of lines that stay", checked.payloads_erased));
+    }
+    if checked.erasures > 0 {
+        say("erasures", format!("{} records say what was erased, and why", checked.erasures));
     }
     say(
         "WARC",

@@ -86,10 +86,9 @@ pub(crate) fn one_origin(home: &Path, crawled: &Path) {
     for what in ["lines", "amended", "payloads", "sightings", "mentions"] {
         assert_eq!(told["erased"][what], done["erased"][what], "{what}");
     }
-    // The demonstration names every origin in its configuration, which is the operator's.
-    let left = naming(&dir, authority);
-    assert!(left.iter().all(|file| file == "crawl.toml" || file.starts_with("configs/")), "{left:?}");
-    assert_eq!(done["left"], serde_json::json!(left));
+    // The demonstration names every origin as a seed.
+    assert_eq!(naming(&dir, authority), BTreeSet::new());
+    assert_eq!((&done["left"], &done["erased"]["configs"]), (&serde_json::json!([]), &serde_json::json!(1)));
     let found = holds(home, &dir);
     assert_eq!(found["checked"]["erasures"], 1, "{found}");
     let gone = found["checked"]["erased"].as_u64().unwrap() - found["checked"]["amended"].as_u64().unwrap();
@@ -108,7 +107,7 @@ pub(crate) fn one_origin(home: &Path, crawled: &Path) {
 /// Killed at some instant, another time each, until one is done: the next `--resume` does the rest.
 fn killed(home: &Path, crawled: &Path, origin: &str) {
     let dir = home.join("killed");
-    let (mut wait, mut begun) = (Duration::from_millis(400), false);
+    let (mut wait, mut begun) = (Duration::from_millis(700), false);
     loop {
         drop(fs::remove_dir_all(&dir));
         copy_tree(crawled, &dir);
@@ -142,7 +141,7 @@ fn killed(home: &Path, crawled: &Path, origin: &str) {
             eprintln!("killed in the middle of it: {begun}");
             return;
         }
-        wait *= 2;
+        wait *= 3;
     }
 }
 
@@ -172,4 +171,34 @@ fn what_cannot_be_meant_is_refused() {
     }
     let ran = comity(home.path(), &["prune", home.path().to_str().unwrap()]);
     assert!(ran.status.code() == Some(2) && stderr(&ran).contains("holds no crawl"), "{}", stderr(&ran));
+}
+
+/// A crawl of one URL that is refused for its address: a record, and no request.
+#[test]
+fn what_is_too_old_goes_by_prune_and_at_each_start() {
+    let home = tempfile::TempDir::new().unwrap();
+    let config = home.path().join("c.toml");
+    let text = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\n";
+    let dirs = ["pruned", "restarted", "kept"].map(|name| home.path().join(name));
+    for dir in &dirs {
+        let kept = if dir.ends_with("kept") { "" } else { "keep_records = \"1ms\"\n" };
+        fs::write(&config, format!("{text}{kept}")).unwrap();
+        let flags = ["--config", config.to_str().unwrap(), "--dir", dir.to_str().unwrap()];
+        let crawled = comity(home.path(), &[&["crawl", "http://127.0.0.1:1/"][..], &flags].concat());
+        assert_eq!(crawled.status.code(), Some(0), "{}", stderr(&crawled));
+        assert_eq!(holds(home.path(), dir)["checked"]["erased"], 0);
+        std::thread::sleep(Duration::from_millis(5));
+        let again = if dir.ends_with("restarted") {
+            comity(home.path(), &[&["crawl", "http://127.0.0.1:1/"][..], &flags].concat())
+        } else {
+            comity(home.path(), &["prune", dir.to_str().unwrap(), "--json"])
+        };
+        if dir.ends_with("kept") {
+            assert!(again.status.code() == Some(2) && stderr(&again).contains("keep_records"), "{}", stderr(&again));
+            continue;
+        }
+        assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+        let found = holds(home.path(), dir);
+        assert_eq!((&found["checked"]["erased"], &found["checked"]["erasures"]), (&1.into(), &1.into()), "{found}");
+    }
 }
