@@ -91,6 +91,22 @@ impl Shared {
         }
     }
 
+    /// When a page is asked for anew, if it is.
+    fn again(
+        &self,
+        trip: &Trip,
+        errand: Errand,
+        fate: &Fate,
+        (next, news): (&Next, News),
+        seen: &Seen,
+    ) -> Option<Box<Revisit>> {
+        match *fate {
+            Fate::Done(_) | Fate::Withheld(_) | Fate::Unhandled => self.next_visit(trip, errand, (next, news), seen),
+            Fate::Failed(reason) => self.next_try(trip, reason),
+            Fate::Retry => None,
+        }
+    }
+
     async fn exchange(
         &self,
         id: LeaseId,
@@ -152,11 +168,7 @@ impl Shared {
         if !news.is_unchanged() {
             self.count_list(&next, errand, found.list.as_ref());
         }
-        let again = match fate {
-            Fate::Done(_) | Fate::Withheld(_) | Fate::Unhandled => self.next_visit(trip, errand, (&next, news), &seen),
-            Fate::Failed(reason) => self.next_try(trip, reason),
-            Fate::Retry => None,
-        };
+        let again = self.again(trip, errand, &fate, (&next, news), &seen);
         let spent = Spent { pages: fate.is_page(&next, errand).into(), bytes };
         Ok((self.settlement(id, (fate, again), offers, paced, spent), fate.ending(&next)))
     }
