@@ -283,7 +283,7 @@ def check_gaps(directory, records, sightings, floor):
         if origin in last:
             counts["gaps"] += 1
             gap = at - last[origin]
-            if gap + ROUNDED < asked and " rate " not in found.get("comity-override", ""):
+            if asked and gap + ROUNDED < asked and " rate " not in found.get("comity-override", ""):
                 fault("too_soon", f"{url} at {date}: {gap:.3f} s after the answer before it, {asked:.3f} s are asked")
         last[origin] = max(last.get(origin, 0.0), head_at)
         digest = sightings.get((url, date))

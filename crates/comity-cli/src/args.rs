@@ -249,6 +249,12 @@ pub(crate) struct AuditArgs {
     /// Delay to ask for on every origin; default: that of the crawl's configuration.
     #[arg(long, value_name = "SPAN")]
     pub(crate) floor: Option<comity::config::Span>,
+    /// Gap to ask for on every address; default: that of the crawl's configuration.
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) address_gap: Option<comity::config::Span>,
+    /// Hold every origin against twice the time of its answers, though the configuration says otherwise.
+    #[arg(long)]
+    pub(crate) adaptive: bool,
     /// Hold every request against robots.txt, those too that an override let through.
     #[arg(long)]
     pub(crate) strict: bool,

@@ -3,6 +3,8 @@
 
 #[path = "command/audit.rs"]
 mod audit;
+#[path = "command/audit_clocks.rs"]
+mod audit_clocks;
 #[path = "command/control.rs"]
 mod control;
 #[path = "command/dossier.rs"]

@@ -20,6 +20,7 @@ pub(crate) fn block(record: &Record, commitment: Digest, changes: &Changes<'_>) 
     fields.push_some("hopsFromSeed", Some(hops(record)).filter(|hops| !hops.is_empty()).as_deref());
     fields.push_some("fetchTimeMs", record.time.total_ms.map(|ms| ms.to_string()).as_deref());
     fields.push_some("comity-head-ms", head(record).map(|ms| ms.to_string()).as_deref());
+    fields.push_some("comity-latency-ms", record.time.head_ms.map(|ms| ms.to_string()).as_deref());
     fields.push("comity-record", &format!("sha256:{commitment}"));
     fields.push("comity-errand", &record.errand);
     fields.push("comity-outcome", &record.outcome);

@@ -198,3 +198,63 @@ fn run(command: &mut Command) -> Option<(bool, String)> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     Some((output.status.success(), text))
 }
+
+/// What two readers make of coded, cut and folded answers, as JSON: URL, status, WARC-Truncated, names that were put away, body decoded.
+const BOTH_READERS: &str = r#"
+import json, sys
+from warcio.archiveiterator import ArchiveIterator as Warcio
+from fastwarc.warc import ArchiveIterator as FastWarc, WarcRecordType
+def of(url, cut, status, names, body):
+    names = sorted(name.lower() for name in names if name.lower().startswith(("x-crawler-", "transfer-", "content-e")))
+    return [url, cut, int(status), names, body.decode("latin-1")]
+with open(sys.argv[1], "rb") as file:
+    warcio = [of(r.rec_headers["WARC-Target-URI"], r.rec_headers["WARC-Truncated"], r.http_headers.get_statuscode(),
+                 [name for name, _ in r.http_headers.headers], r.content_stream().read())
+              for r in Warcio(file, check_digests="raise") if r.rec_type == "response"]
+with open(sys.argv[1], "rb") as file:
+    fast = [of(r.headers["WARC-Target-URI"], r.headers.get("WARC-Truncated"), r.http_headers.status_code,
+               list(r.http_headers.asdict()), r.reader.read())
+            for r in FastWarc(file, record_types=WarcRecordType.response, verify_digests=True, auto_decode="all")]
+print(json.dumps([warcio, fast]))
+"#;
+
+/// Field report 36: a record that keeps coding and length of the wire over a body that was decoded cannot be read.
+#[test]
+fn coded_cut_folded_and_http2_answers_are_read_alike_by_two_readers() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut archive = open(dir.path(), config(), 3);
+    let gzipped = [31, 139, 8, 0, 0, 0, 0, 0, 0, 255, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0, 0, 0];
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n";
+    let folded = b"HTTP/1.1 200 OK\r\nX-Fold: a\r\n\tb\r\nContent-Length: 5\r\n\r\n";
+    let mut h2 = capture("http://a.test/h2", b"HTTP/1.1 200 \r\ncontent-encoding: gzip\r\n\r\n", &gzipped);
+    h2.protocol = comity_policy::Protocol::H2;
+    let mut cut = capture("http://a.test/cut", b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", b"hello");
+    (cut.truncated, cut.fault) = (Some(Truncation::Length), Some(Reason::FetchTooLarge));
+    let events =
+        [capture("http://a.test/chunked", chunked, &gzipped), h2, cut, capture("http://a.test/fold", folded, b"hello")];
+    for event in events {
+        archive.append(&page(event)).unwrap();
+    }
+    archive.close().unwrap();
+    let mut python = tool("python");
+    let Some((status, text)) = run(python.args(["-c", BOTH_READERS]).arg(&files(dir.path(), "warc")[0])) else {
+        println!("python absent: warcio and FastWARC were not asked");
+        return;
+    };
+    if text.contains("No module named") {
+        println!("warcio or FastWARC absent: they were not asked");
+        return;
+    }
+    assert!(status, "{text}");
+    let row = |path: &str, cut: Option<&str>, names: &[&str]| {
+        serde_json::json!([format!("http://a.test/{path}"), cut, 200, names, "hello"])
+    };
+    let right = serde_json::json!([
+        row("chunked", None, &["content-encoding", "x-crawler-transfer-encoding"]),
+        row("h2", None, &["content-encoding"]),
+        row("cut", Some("length"), &["x-crawler-content-length"]),
+        row("fold", None, &[]),
+    ]);
+    let found: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(found, serde_json::json!([right, right]), "{found:#}");
+}

@@ -8,6 +8,7 @@
 mod identity;
 mod nginx;
 mod proxies;
+mod readers;
 mod tls;
 mod tree;
 mod warc;

@@ -60,7 +60,7 @@ fn write_site(docs: &Path) -> BTreeSet<String> {
     pages
 }
 
-fn certify(folder: &Path) {
+pub(crate) fn certify(folder: &Path) {
     fs::create_dir(folder).unwrap();
     let params = rcgen::CertificateParams::new(vec!["peer.test".into()]).unwrap();
     let key = rcgen::KeyPair::generate().unwrap();

@@ -5,17 +5,21 @@ use std::time::Duration;
 
 use comity::policy::WallTime;
 
+use super::addresses;
 use super::copies::Copies;
 use super::floors::Floors;
+use super::heard::Heard;
+use super::limits::Limits;
 use super::lives::{InForce, Lives, after};
 use super::report::{Audit, Kind, Violation};
 use super::requests::{Request, Wire};
 
 /// What milliseconds cut off hide: one of the begin, one of the head (our choice).
-const ROUNDED_MS: i64 = 2;
+pub(super) const ROUNDED_MS: i64 = 2;
 
 /// Examines everything that was sent.
-pub(super) fn examine(wire: &Wire, copies: &Copies, floors: &Floors, audit: &mut Audit) {
+pub(super) fn examine(wire: &Wire, copies: &Copies, (floors, limits): (&Floors, &Limits), audit: &mut Audit) {
+    addresses::examine(wire, limits, audit);
     let mut origins: BTreeMap<&str, (Vec<&Request>, Vec<&Request>)> = BTreeMap::new();
     for request in &wire.requests {
         audit.requests += 1;
@@ -33,7 +37,9 @@ pub(super) fn examine(wire: &Wire, copies: &Copies, floors: &Floors, audit: &mut
         audit.origins += u64::from(!requests.is_empty());
         let lives = Lives::of(origin, (wire, &hops, &requests), copies, audit);
         let mut last: Option<WallTime> = None;
+        let mut heard = Heard::default();
         for request in requests {
+            heard.examine(request, (last, limits), wire, audit);
             let in_force = lives.at(request.at);
             gap(request, last, &in_force, floors.of(request), wire, audit);
             let ended = after(request.at, request.head_ms);
@@ -67,7 +73,8 @@ fn gap(
     };
     let (delay, whose) = if asked > floor { (asked, "robots.txt") } else { (floor, "our own floor") };
     let delay = i64::try_from(delay.as_millis()).unwrap_or(i64::MAX);
-    if gap + ROUNDED_MS < delay {
+    // Where nobody asks for a delay, requests may overlap.
+    if delay > 0 && gap + ROUNDED_MS < delay {
         let problem = format!("{gap} ms after the answer before it, {whose} asks for {delay} ms");
         audit.add(Violation::at(Kind::TooSoon, request, wire, problem));
     }

@@ -11,7 +11,7 @@ use super::requests::{Request, Wire};
 
 /// What was permitted under a configuration leaves, or never does, within this time of the next one: permits go stale after
 /// 30 s, and an answer is waited for as long (our choice).
-const LINGERS: Duration = Duration::from_secs(60);
+pub(super) const LINGERS: Duration = Duration::from_secs(60);
 
 /// Floors of WARC files, each of which is written under one configuration.
 #[derive(Debug)]

@@ -6,12 +6,15 @@ use comity::policy::{AskedPace, Digest, WallTime};
 use comity_robots::{Robots, RuleSet};
 use comity_url::CrawlUrl;
 
-use super::copies::Copies;
+use super::copies::{Copies, Seen};
+use super::examine::ROUNDED_MS;
 use super::report::{Audit, Kind, Violation};
 use super::requests::{Agent, Request, Wire};
 
 /// A copy is not used for longer (RFC 9309 §2.4).
 const LIFE: Duration = Duration::from_secs(24 * 3600);
+/// How long after the end of its exchange an answer counts as received (our choice).
+const SETTLED_MS: i64 = 1_000;
 /// Redirects of a robots.txt that are followed (RFC 9309 §2.3.1.2).
 const MAX_HOPS: usize = 5;
 
@@ -23,7 +26,9 @@ pub(super) struct Lives {
 
 #[derive(Debug)]
 struct Answer {
+    /// When its head came, and the end of its exchange.
     at: WallTime,
+    end: WallTime,
     said: Said,
 }
 
@@ -67,26 +72,6 @@ impl Lives {
         let agent = hops.first().and_then(|hop| wire.agents.get(hop.file)).or_else(|| wire.agents.first());
         let Some(agent) = agent else { return lives };
         let robots_url = format!("{origin}/robots.txt");
-        let first = hops.iter().chain(requests).map(|request| request.at).min();
-        for seen in copies.at(&robots_url) {
-            // A redirect may have led another origin's visit here: its answer speaks for that origin.
-            if hops.iter().chain(requests).any(|one| one.url == robots_url && one.at == seen.at) {
-                continue;
-            }
-            // What an earlier crawl had seen is recalled before anything is asked. Later on, each answer has its exchange.
-            if first.is_none_or(|first| seen.at < first) {
-                let said = said(seen.status, seen.digest, agent, copies);
-                lives.answers.push(Answer { at: seen.at, said });
-            } else {
-                audit.add(Violation {
-                    kind: Kind::CopyDiffers,
-                    url: robots_url.clone(),
-                    at: seen.at.to_string(),
-                    place: "evidence/index.jsonl".to_owned(),
-                    problem: "a sighting that no exchange in the WARC files bears out: it is not believed".to_owned(),
-                });
-            }
-        }
         let mut visited: Vec<String> = Vec::new();
         for hop in hops {
             if hop.url == robots_url {
@@ -100,10 +85,50 @@ impl Lives {
             if let Some(problem) = differs(hop, &said, copies) {
                 audit.add(Violation::at(Kind::CopyDiffers, hop, wire, problem));
             }
-            lives.answers.push(Answer { at: after(hop.at, hop.head_ms), said });
+            let end = after(hop.at, hop.total_ms.max(hop.head_ms));
+            lives.answers.push(Answer { at: after(hop.at, hop.head_ms), end, said });
         }
         lives.answers.sort_by_key(|answer| answer.at);
+        let mut recalled = Vec::new();
+        let first = hops.iter().chain(requests).map(|request| request.at).min();
+        for seen in copies.at(&robots_url) {
+            // A redirect may have led another origin's visit here: its answer speaks for that origin.
+            if hops.iter().chain(requests).any(|one| one.url == robots_url && one.at == seen.at) {
+                continue;
+            }
+            // What an earlier crawl had seen is recalled before anything is asked. Later on, each answer has its exchange.
+            if first.is_none_or(|first| seen.at < first) {
+                let said = said(seen.status, seen.digest, agent, copies);
+                recalled.push(Answer { at: seen.at, end: seen.at, said });
+            } else if !lives.repeats(seen) {
+                audit.add(Violation {
+                    kind: Kind::CopyDiffers,
+                    url: robots_url.clone(),
+                    at: seen.at.to_string(),
+                    place: "evidence/index.jsonl".to_owned(),
+                    problem: "a sighting that no exchange in the WARC files bears out: it is not believed".to_owned(),
+                });
+            }
+        }
+        lives.answers.splice(..0, recalled);
+        lives.answers.sort_by_key(|answer| answer.at);
         lives
+    }
+
+    /// Whether a sighting says once more what an exchange was answered, and when: a crawl that goes on recalls what its last run knew.
+    /// Such a sighting makes no copy live longer.
+    fn repeats(&self, seen: &Seen) -> bool {
+        let mut known = None;
+        self.answers.iter().any(|answer| {
+            known = match &answer.said {
+                Said::Rules(copy) => Some(Some(copy.digest)),
+                Said::Absent => Some(None),
+                Said::NotModified => known,
+                Said::Unreachable => None,
+            };
+            let came = answer.at <= after(seen.at, ROUNDED_MS) && seen.at <= after(answer.end, SETTLED_MS);
+            came && known == Some(seen.digest)
+        })
     }
 
     /// What one hop says; `None` when it leads on.

@@ -1,9 +1,12 @@
 //! `comity audit D`: politeness and decisions made again, from the WARC files and the evidence alone.
 
+mod addresses;
 mod copies;
 mod decisions;
 mod examine;
 mod floors;
+mod heard;
+mod limits;
 mod lives;
 mod report;
 mod requests;
@@ -13,6 +16,7 @@ use comity_robots::Dialect;
 use self::copies::Copies;
 use self::decisions::Decisions;
 use self::floors::Floors;
+use self::limits::Limits;
 use self::report::Audit;
 use self::requests::Wire;
 use super::print;
@@ -33,7 +37,8 @@ pub(crate) fn run(args: &AuditArgs) -> Result<Exit, Failure> {
     if args.strict {
         wire.forget_exceptions();
     }
-    examine::examine(&wire, &copies, &floors, &mut audit);
+    let limits = Limits::read(&wire, dir, args.address_gap.map(|span| span.0), args.adaptive);
+    examine::examine(&wire, &copies, (&floors, &limits), &mut audit);
     let dialect = wire.agents.first().map_or(Dialect::Standard, |agent| agent.dialect);
     Decisions::new(&copies, dialect).examine(dir, &mut audit)?;
     if args.json {

@@ -16,6 +16,12 @@ pub(super) enum Kind {
     PageWithoutRobots,
     /// A request came sooner after the answer before it than the origin, or our own floor, asked.
     TooSoon,
+    /// A request came sooner than twice the time that the origin takes for its answers.
+    Adaptive,
+    /// A request came while the origin had asked to be left alone.
+    DuringPause,
+    /// A request was written sooner after another to the same address than the configuration says.
+    AddressTooSoon,
     /// A page was asked for outside the hours that robots.txt wants visits in.
     OutsideVisitTime,
     /// The copy in the evidence is not the body in the WARC.
@@ -56,6 +62,10 @@ pub(super) struct Audit {
     /// Gaps between two requests to an origin that were measured, and the tightest in milliseconds.
     pub(super) gaps: u64,
     pub(super) tightest_gap_ms: Option<i64>,
+    /// Gaps between two requests to an address that were measured.
+    pub(super) address_gaps: u64,
+    /// Answers that asked to be left alone for a time.
+    pub(super) pauses: u64,
     /// Requests that an override, or 30 days without an answer of robots.txt, let through: the rules were not held against them.
     pub(super) excepted: u64,
     /// Records whose decision was made again from the copy that they name.
@@ -106,6 +116,8 @@ impl std::fmt::Display for Audit {
             (least, most) => format!("{least} to {most} ms, as each file's configuration says"),
         };
         writeln!(f, "gaps         {} measured, the tightest {tightest}; own floor {floor}", self.gaps)?;
+        writeln!(f, "addresses    {} gaps measured", self.address_gaps)?;
+        writeln!(f, "pauses       {} asked for by Retry-After", self.pauses)?;
         writeln!(f, "decisions    {} made again, {} rest on no copy", self.decisions, self.decisions_skipped)?;
         if self.excepted > 0 {
             writeln!(

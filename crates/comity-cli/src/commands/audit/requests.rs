@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use comity::policy::WallTime;
+use comity::policy::{WallTime, parse_retry_after};
 use comity_archive::{WarcHead, WarcStream};
 use comity_robots::Dialect;
 use comity_url::CrawlUrl;
@@ -49,6 +51,14 @@ pub(super) struct Request {
     pub(super) at: WallTime,
     /// Milliseconds from then to the answer's head, or to the failure.
     pub(super) head_ms: i64,
+    /// Milliseconds from its begin to the end of the exchange.
+    pub(super) total_ms: i64,
+    /// Milliseconds from the written request to the head; `None` without a head, and in files of earlier versions.
+    pub(super) latency_ms: Option<i64>,
+    /// The address that was connected to; `None` behind a proxy.
+    pub(super) address: Option<IpAddr>,
+    /// How long the answer asks to be left alone: `Retry-After`.
+    pub(super) retry_after: Option<Duration>,
     pub(super) status: Option<u16>,
     pub(super) location: Option<String>,
     /// The origin whose robots.txt this was a hop for.
@@ -207,13 +217,20 @@ fn request(
     let robots = find(&fields, "comity-errand") == Some("robots");
     let lifted = fields.iter().filter(|(name, _)| name == "comity-override");
     let body = answer.filter(|(head, _)| robots && head.kind() == "response");
+    let at: WallTime = metadata.field("WARC-Date")?.parse().ok()?;
+    // Of an exchange that failed, or of files of earlier versions, the end of it or nothing is known.
+    let head_ms = number("comity-head-ms").or_else(|| status.is_none().then(|| number("fetchTimeMs"))?).unwrap_or(0);
+    let head = WallTime::from_unix_millis(at.unix_millis().saturating_add(head_ms));
     Some(Request {
         origin: url.origin().as_str().to_owned(),
         url: url.as_str().to_owned(),
         target,
-        at: metadata.field("WARC-Date")?.parse().ok()?,
-        // Of an exchange that failed, or of files of earlier versions, the end of it or nothing is known.
-        head_ms: number("comity-head-ms").or_else(|| status.is_none().then(|| number("fetchTimeMs"))?).unwrap_or(0),
+        at,
+        head_ms,
+        total_ms: number("fetchTimeMs").unwrap_or(0),
+        latency_ms: number("comity-latency-ms"),
+        address: sent.field("WARC-IP-Address").and_then(|text| text.parse().ok()),
+        retry_after: find(&heads, "retry-after").and_then(|told| parse_retry_after(told, find(&heads, "date"), head)),
         status,
         location: find(&heads, "location").map(ToOwned::to_owned),
         robots_for: find(&fields, "comity-robots-for").filter(|_| robots).map(ToOwned::to_owned),
