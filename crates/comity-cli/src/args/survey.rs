@@ -5,6 +5,7 @@ use clap::Args;
 use super::AskerArgs;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct SurveyArgs {
     /// Origins or domains, one a line, with a rank before or behind if there is one; - for standard input.
     #[arg(value_name = "FILE|-", required_unless_present = "warc")]

@@ -1,6 +1,11 @@
 //! Everybody's readers on an archive of a real documentation tree: over TLS by HTTP/2, and by HTTP/1.1 with gzip; crawled twice, so that
 //! there are revisits, with bodies that are cut, redirects and refusals. A test of the long size.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "crawls of a real server, and foreign processes, are in real time, bounded"
+)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -101,7 +106,6 @@ fn crawl(home: &Path, site: &str, dir: &Path, http: &str) {
     assert_eq!(output.status.code(), Some(4), "{said}");
 }
 
-#[expect(clippy::disallowed_methods, reason = "a crawl of a real server is in real time, bounded")]
 fn wait(time: Duration) {
     std::thread::sleep(time);
 }

@@ -22,7 +22,6 @@ const MOST_BYTES: u64 = (1 << 20) + 1;
 
 /// What is asked for beside robots.txt.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a file of its own")]
 pub(super) struct Files {
     pub(super) tdmrep: bool,
     pub(super) ai_txt: bool,
