@@ -112,9 +112,7 @@ async fn every_planted_answer_is_counted_and_nobody_is_asked_too_soon() {
     let (home, sites) = (TempDir::new().unwrap(), origins());
     let (served, list) = put_up(home.path(), sites).await;
     let list = list.to_str().unwrap();
-    let begun = std::time::Instant::now();
     let (rows, report) = surveyed(home.path(), args(&["survey", list, "--json"])).await;
-    eprintln!("{sites} origins in {:.1} s", begun.elapsed().as_secs_f64());
     let report = &report["report"];
     assert_eq!((rows.len(), &report["listed"], &report["unreadable"]), (sites, &sites.into(), &1.into()));
     counted(&report["bands"]["all"], sites as u64);
