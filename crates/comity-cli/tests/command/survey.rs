@@ -19,7 +19,10 @@ fn origins() -> usize {
 
 /// Ten kinds of sites, in turn.
 fn site(number: usize) -> Site {
-    let site = Site::new().page("/", Answer::status(200).content("text/html", "<html><head><link rel=license href=/terms></head></html>"));
+    let site = Site::new().page(
+        "/",
+        Answer::status(200).content("text/html", "<html><head><link rel=license href=/terms></head></html>"),
+    );
     let tdmrep = || Answer::text(r#"[{"location":"/","tdm-reservation":1}]"#);
     match number % 10 {
         0 => site.robots_answer(Answer::status(404)),

@@ -152,7 +152,7 @@ async fn forty_origins_end_as_their_signals_say_and_the_evidence_says_the_same()
         let [fetched, withheld, refused] = counts;
         let told = (summary.fetched.values().sum::<u64>(), summary.withheld.values().sum(), summary.refusals());
         assert_eq!(told, (fetched, withheld, refused), "{purposes:?}");
-        assert_eq!(summary.denied.get(&Purpose::AiTrain).is_some(), true);
+        assert!(summary.denied.contains_key(&Purpose::AiTrain));
         // Asked of every origin that may be asked, and where it can change something only.
         let asked = requests(&observer).iter().filter(|url| url.ends_with("/.well-known/tdmrep.json")).count();
         assert_eq!(asked, if purposes.contains(&"ai_train") { 39 } else { 0 }, "{purposes:?}");
