@@ -41,6 +41,11 @@ impl Up {
 
     /// `comity robots …` as somebody who may ask loopback.
     fn robots(&self, args: &[&str]) -> Ran {
+        self.asks(&[&["robots"], args].concat())
+    }
+
+    /// `comity …`, likewise.
+    fn asks(&self, args: &[&str]) -> Ran {
         let mut all = args.to_vec();
         all.extend(["--agent", "OwnerBot/1.0", "--contact", "owner@example.com", "--allow-address", "127.0.0.0/8"]);
         let names: Vec<String> = self
@@ -50,7 +55,7 @@ impl Up {
             .flat_map(|(name, at)| ["--resolve".to_owned(), format!("{name}={}", at[0])])
             .collect();
         all.extend(names.iter().map(String::as_str));
-        robots(self.home.path(), &all)
+        comity(self.home.path(), &all)
     }
 
     fn fetch(&self, site: usize, more: &[&str]) -> Ran {
@@ -59,8 +64,11 @@ impl Up {
 }
 
 fn robots(home: &Path, args: &[&str]) -> Ran {
+    comity(home, &[&["robots"], args].concat())
+}
+
+fn comity(home: &Path, args: &[&str]) -> Ran {
     let output = Command::new(env!("CARGO_BIN_EXE_comity"))
-        .arg("robots")
         .args(args)
         .env("HOME", home)
         .env_remove("XDG_STATE_HOME")
@@ -416,4 +424,25 @@ fn expectations_and_agents_are_held_against_a_site() {
     };
     assert_eq!((agents.code, verdict("GPTBot"), verdict("Googlebot")), (0, Some(false), Some(true)));
     assert_eq!(up.robots(&["agents", &up.origin(2)]).code, 6);
+}
+
+#[test]
+fn the_signals_of_a_page_are_asked_for_in_its_turn() {
+    let page = Answer::text("").content("text/html", "<title>x</title><meta name=tdm-reservation content=0>");
+    let site = Site::new()
+        .robots("User-agent: *\nContent-Signal: ai-train=no, search=no\nDisallow: /closed\n")
+        .page("/page", page.field("X-Robots-Tag", "nosnippet"))
+        .page("/.well-known/tdmrep.json", Answer::text(r#"[{"location":"/","tdm-reservation":1}]"#));
+    let up = up([site]);
+    let ran = up.asks(&["signals", &format!("{}/page", up.origin(0)), "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let verdicts = json!({"search": "denied", "ai_input": "denied", "ai_train": "denied", "tdm": "allowed"});
+    assert_eq!(ran.json()["verdicts"], verdicts);
+    let asked: Vec<String> = up.served.log().iter().map(|seen| seen.request.target_text().into_owned()).collect();
+    assert_eq!(asked, ["/robots.txt", "/.well-known/tdmrep.json", "/page"]);
+    // What may not be crawled is not asked for, to read signals either.
+    let ran = up.asks(&["signals", &format!("{}/closed", up.origin(0))]);
+    assert_eq!(ran.code, 6, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("robots.disallow"), "{}", ran.err);
+    assert!(up.served.log().iter().all(|seen| seen.request.target() != b"/closed"));
 }
