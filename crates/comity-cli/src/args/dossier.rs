@@ -4,7 +4,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct DossierArgs {
-    /// The origin, as https://www.example.com.
+    /// The origin, as `https://www.example.com`.
     pub(crate) origin: String,
     /// The crawl directory.
     #[arg(long)]

@@ -11,7 +11,7 @@ pub(crate) struct EraseArgs {
     /// Every visit of this URL, as records have it.
     #[arg(long)]
     pub(crate) url: Option<String>,
-    /// Everything of this origin: https://example.com.
+    /// Everything of this origin: `https://example.com`.
     #[arg(long)]
     pub(crate) origin: Option<String>,
     /// A body, by the SHA-256 of its bytes as received: `body_digest` of records.
