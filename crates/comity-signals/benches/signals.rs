@@ -17,10 +17,13 @@ const ORIGIN: &str = "https://example.com";
 const TARGET: &[u8] = b"/articles/2026/11/a-page-about-something?page=2";
 const TURNS: u32 = 2_000;
 
+/// What is timed, by name.
+type Contestant<'a> = (&'static str, Box<dyn FnMut() + 'a>);
+
 fn main() {
     let rounds = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(15);
     let inputs = Inputs::new();
-    let mut contestants: Vec<(&str, Box<dyn FnMut() + '_>)> = vec![
+    let mut contestants: Vec<Contestant<'_>> = vec![
         ("fields and head of a page without signals", Box::new(|| inputs.page(&inputs.plain, &inputs.bare))),
         ("fields and head of a page with every signal", Box::new(|| inputs.page(&inputs.rich, &inputs.head))),
         ("the same, all families joined", Box::new(|| inputs.resource())),
