@@ -26,9 +26,11 @@ struct Plan {
     /// How long each target runs.
     seconds: u32,
     install: bool,
+    /// The only target that runs, if one is named.
+    only: Option<String>,
 }
 
-/// `cargo xtask fuzz [--seconds N] [--install]`: every target in turn. Its laws also run as plain tests on the seeds.
+/// `cargo xtask fuzz [--seconds N] [--only TARGET] [--install]`: every target in turn. Its laws also run as plain tests on the seeds.
 pub(crate) fn command(flags: &[&str]) -> Result<(), String> {
     let plan = Plan::parse(flags)?;
     if !step::answers("cargo-fuzz", "--version") {
@@ -37,16 +39,22 @@ pub(crate) fn command(flags: &[&str]) -> Result<(), String> {
         }
         step::run("install cargo-fuzz", step::cargo().args(["install", "cargo-fuzz", "--locked"]))?;
     }
-    for (package, target) in TARGETS {
+    let named = |target: &str| plan.only.as_deref().is_none_or(|only| only == target);
+    let targets: Vec<_> = TARGETS.into_iter().filter(|(_, target)| named(target)).collect();
+    if targets.is_empty() {
+        let known: Vec<&str> = TARGETS.into_iter().map(|(_, target)| target).collect();
+        return Err(format!("--only: no such target; known are {}", known.join(", ")));
+    }
+    for (package, target) in &targets {
         step::run(&format!("fuzz {target} for {} s", plan.seconds), &mut plan.fuzz(package, target))?;
     }
-    print(&format!("{} targets ran {} s each without a finding", TARGETS.len(), plan.seconds));
+    print(&format!("{} targets ran {} s each without a finding", targets.len(), plan.seconds));
     Ok(())
 }
 
 impl Plan {
     fn parse(flags: &[&str]) -> Result<Self, String> {
-        let mut plan = Self { seconds: 60, install: std::env::var("CI").is_ok_and(|ci| ci == "true") };
+        let mut plan = Self { seconds: 60, install: std::env::var("CI").is_ok_and(|ci| ci == "true"), only: None };
         let mut flags = flags.iter();
         while let Some(flag) = flags.next() {
             match *flag {
@@ -55,7 +63,10 @@ impl Plan {
                     let number = flags.next().and_then(|number| number.parse().ok()).filter(|seconds| *seconds > 0);
                     plan.seconds = number.ok_or("--seconds: a number of seconds is missing")?;
                 }
-                _ => return Err(format!("unknown flag {flag:?}; known are --seconds N and --install")),
+                "--only" => {
+                    plan.only = Some((*flags.next().ok_or("--only: the name of a target is missing")?).to_owned());
+                }
+                _ => return Err(format!("unknown flag {flag:?}; known are --seconds N, --only TARGET and --install")),
             }
         }
         Ok(plan)
@@ -81,7 +92,9 @@ mod tests {
     #[test]
     fn flags() {
         assert_eq!(Plan::parse(&["--seconds", "5"]).unwrap().seconds, 5);
-        for bad in [&["--seconds"][..], &["--seconds", "x"], &["--seconds", "0"], &["--what"]] {
+        assert_eq!(Plan::parse(&["--only", "parse"]).unwrap().only.as_deref(), Some("parse"));
+        assert!(command(&["--only", "parser"]).unwrap_err().contains("parse, matcher"));
+        for bad in [&["--seconds"][..], &["--only"], &["--seconds", "x"], &["--seconds", "0"], &["--what"]] {
             assert!(Plan::parse(bad).is_err(), "{bad:?}");
         }
     }
