@@ -244,6 +244,85 @@ fn archives_of_other_tools_are_read_however_they_are_compressed() {
     wget(home.path());
 }
 
+/// One capture; `head` stands before the body.
+fn capture(kind: &str, uri: &str, date: &str, more: &str, block: &str) -> String {
+    format!(
+        "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {uri}\r\nWARC-Date: {date}T00:00:00Z\r\n{more}Content-Length: {}\r\n\r\n{block}\r\n\r\n",
+        block.len()
+    )
+}
+
+/// The latest capture counts at every hop, wherever it stands, and a repeat of another address says nothing.
+#[test]
+fn captures_of_different_times_are_not_mixed() {
+    let home = TempDir::new().unwrap();
+    let robots = "http://a.test/robots.txt";
+    let to = |path: &str| format!("HTTP/1.1 301 Moved\r\nLocation: {path}\r\n\r\n");
+    let file = |rule: &str| format!("HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: {rule}\n");
+    let response = |uri: &str, date: &str, block: &str| capture("response", uri, date, "", block);
+    let elsewhere = "WARC-Refers-To-Target-URI: http://other.test/robots.txt\r\n";
+    let here = format!("WARC-Refers-To-Target-URI: {robots}\r\n");
+    // (captures in the order of the file, restriction, when)
+    let rows: [(Vec<String>, &str, &str); 5] = [
+        (
+            vec![
+                response("http://a.test/r", "2021-01-01", &file("/")),
+                response("http://a.test/r", "2020-01-01", &file("/a")),
+                response(robots, "2020-01-01", &to("/r")),
+            ],
+            "full",
+            "2020-01-01",
+        ),
+        (
+            vec![
+                response(robots, "2020-01-01", &to("/old")),
+                response(robots, "2022-01-01", &to("/new")),
+                response("http://a.test/old", "2020-01-01", &file("/")),
+                response("http://a.test/new", "2022-01-01", &file("/a")),
+            ],
+            "some",
+            "2022-01-01",
+        ),
+        (
+            vec![
+                response(robots, "2022-01-01", &file("/a")),
+                response(robots, "2020-01-01", &to("/old")),
+                response("http://a.test/old", "2020-01-01", &file("/")),
+            ],
+            "some",
+            "2022-01-01",
+        ),
+        (
+            vec![
+                response(robots, "2020-01-01", &file("/")),
+                capture("revisit", robots, "2023-01-01", &here, "HTTP/1.1 200 OK\r\n\r\n"),
+            ],
+            "full",
+            "2023-01-01",
+        ),
+        (
+            vec![
+                response(robots, "2020-01-01", &file("/")),
+                capture("revisit", robots, "2023-01-01", elsewhere, "HTTP/1.1 200 OK\r\n\r\n"),
+            ],
+            "full",
+            "2020-01-01",
+        ),
+    ];
+    for (number, (captures, restriction, when)) in rows.into_iter().enumerate() {
+        let row = only_row(&home.path().join(format!("{number}.warc")), &captures.concat());
+        assert_eq!(row["says"]["restriction"], restriction, "{number}: {row}");
+        assert!(row["at"].as_str().unwrap().starts_with(when), "{number}: {row}");
+    }
+}
+
+/// The row of an archive about one origin.
+fn only_row(file: &Path, text: &str) -> Value {
+    fs::write(file, text).unwrap();
+    let ran = comity(file.parent().unwrap(), &["survey", "--json", "--warc", file.to_str().unwrap()]);
+    serde_json::from_str(String::from_utf8_lossy(&ran.stdout).lines().next().unwrap()).unwrap()
+}
+
 /// wget writes WARC 1.0, with its own habits; left out where it is not installed.
 fn wget(home: &Path) {
     let served = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -281,7 +360,11 @@ fn what_cannot_be_surveyed_is_one_clear_error() {
     let home = TempDir::new().unwrap();
     let empty = home.path().join("empty");
     fs::write(&empty, "# nothing\n").unwrap();
-    let rows: [(&[&str], &str); 4] = [
+    let kept = home.path().join("kept.jsonl");
+    fs::write(&kept, "mine").unwrap();
+    let kept = kept.to_str().unwrap();
+    let rows: [(&[&str], &str); 5] = [
+        (&["survey", empty.to_str().unwrap(), "--out", kept, "--against", kept], "is there already"),
         (&["survey"], "<FILE|-"),
         (&["survey", "/no/such/list"], "/no/such/list"),
         (&["survey", empty.to_str().unwrap()], "no origin"),
@@ -292,5 +375,6 @@ fn what_cannot_be_surveyed_is_one_clear_error() {
         words.extend(WHO);
         let ran = comity(home.path(), &words);
         assert_eq!((ran.status.code(), stderr(&ran).contains(names)), (Some(2), true), "{given:?}: {}", stderr(&ran));
+        assert_eq!(fs::read_to_string(kept).unwrap(), "mine");
     }
 }

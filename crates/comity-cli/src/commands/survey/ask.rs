@@ -95,16 +95,19 @@ impl Surveyor {
     /// A file of the origin, over redirects; its body when it was answered with 2xx, whole or cut by our bound.
     async fn file(&self, origin: &Origin, path: &str) -> (SiteFile, Option<(Capture, Vec<u8>)>) {
         let Ok(mut url) = CrawlUrl::parse(&format!("{origin}{path}")) else { return (state("not_asked"), None) };
+        let mut led_on = None;
         for _ in 0..=MOST_HOPS {
             let got = match get_within(&self.gate, &self.fetcher, &url, Some(MOST_BYTES)).await {
                 Ok(got) => got,
                 Err(no) => {
-                    let reason = Some(no.reason().to_string());
-                    return (SiteFile { reason, ..state("not_asked") }, None);
+                    // The site was asked, and led to where nobody may go: that is no file, and no silence of ours.
+                    let (reason, word) =
+                        (Some(no.reason().to_string()), if led_on.is_some() { "absent" } else { "not_asked" });
+                    return (SiteFile { reason, status: led_on, ..state(word) }, None);
                 }
             };
             match redirect(&got, &url) {
-                Some(target) => url = target,
+                Some(target) => (url, led_on) = (target, got.capture.status),
                 None => return answered(got),
             }
         }

@@ -69,15 +69,12 @@ struct Survey {
 
 impl Survey {
     fn new(args: &SurveyArgs) -> Result<Self, Failure> {
+        let drift = args.against.as_deref().map(earlier).transpose()?;
         let (rows, out): (Option<Box<dyn Write>>, String) = match &args.out {
-            Some(path) => {
-                let file = File::create(path).map_err(|e| Failure::storage(format!("{}: {e}", path.display())))?;
-                (Some(Box::new(file)), path.display().to_string())
-            }
+            Some(path) => (Some(Box::new(new_file(path)?)), path.display().to_string()),
             None if args.json => (Some(Box::new(io::stdout())), "standard output".to_owned()),
             None => (None, String::new()),
         };
-        let drift = args.against.as_deref().map(earlier).transpose()?;
         Ok(Self { rows: rows.map(BufWriter::new), json: args.json, report: Report::default(), drift, out })
     }
 
@@ -103,6 +100,15 @@ impl Survey {
         print(&self.report.text())?;
         self.drift.map_or(Ok(()), |drift| print(&format!("\n{}", drift.text())))
     }
+}
+
+/// A file of the survey's own: rows that somebody has are never written over.
+fn new_file(path: &Path) -> Result<File, Failure> {
+    File::create_new(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::usage(format!("--out {}: is there already", path.display()))
+            .hint("another name, or remove it first"),
+        _ => Failure::storage(format!("--out {}: {error}", path.display())),
+    })
 }
 
 fn earlier(path: &Path) -> Result<Drift, Failure> {

@@ -99,7 +99,7 @@ mod tests {
             assert_eq!(found, wanted.map(|(url, rank)| Target { origin: origin(url), rank }), "{line:?}");
         }
         assert_eq!(Target::parse("domain", 1), None, "a heading");
-        assert!(Target::parse("exa mple..com/x?", 2).unwrap().is_err());
+        assert!(Target::parse("http://a..b/x?", 2).unwrap().is_err());
     }
 
     #[test]

@@ -36,13 +36,20 @@ enum File {
     Home,
 }
 
+/// A redirect of an origin's robots.txt: where it leads, and the latest capture there.
+#[derive(Clone, Debug)]
+struct Led {
+    to: String,
+    found: Option<(WallTime, Response)>,
+}
+
 /// Rows by origin: the latest capture of each file counts. Memory: about 2 KB an origin.
 #[derive(Debug, Default)]
 pub(super) struct Captures {
     rows: BTreeMap<String, Row>,
     at: BTreeMap<(String, File), WallTime>,
-    /// Targets of redirects that are still looked for, and the origins whose files they would be.
-    wanted: BTreeMap<String, BTreeSet<String>>,
+    /// By origin, where its robots.txt leads and what is found there so far.
+    led: BTreeMap<String, Led>,
     /// What was odd about the files.
     pub(super) notes: Vec<String>,
 }
@@ -54,16 +61,44 @@ impl Captures {
     /// A file that cannot be opened. One that breaks is read as far as it can be, and noted.
     pub(super) fn read(files: &[PathBuf]) -> Result<Self, Failure> {
         let mut captures = Self::default();
-        for pass in 0..MOST_PASSES {
-            let wanted = std::mem::take(&mut captures.wanted);
-            if pass > 0 && wanted.is_empty() {
+        files.iter().try_for_each(|file| captures.file(file, None))?;
+        for _ in 1..MOST_PASSES {
+            let wanted = captures.wanted();
+            if wanted.is_empty() {
                 break;
             }
-            for file in files {
-                captures.file(file, pass, &wanted)?;
-            }
+            files.iter().try_for_each(|file| captures.file(file, Some(&wanted)))?;
+            captures.follow();
         }
         Ok(captures)
+    }
+
+    /// Origins by the URL that their robots.txt leads to.
+    fn wanted(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut wanted = BTreeMap::<String, BTreeSet<String>>::new();
+        for (origin, led) in &self.led {
+            wanted.entry(led.to.clone()).or_default().insert(origin.clone());
+        }
+        wanted
+    }
+
+    /// Puts what the redirects led to into the rows; those that lead on are looked for in the next pass.
+    fn follow(&mut self) {
+        for (origin, led) in std::mem::take(&mut self.led) {
+            let (Some(row), Ok(of)) = (self.rows.get_mut(&origin), Origin::parse(&origin)) else { continue };
+            // A loop, or never captured: it stays `captured_redirect`.
+            let Some((_, response)) = led.found.filter(|_| !row.robots.chain.contains(&led.to)) else { continue };
+            row.robots.chain.push(led.to.clone());
+            let next = robots(row, &of, &response);
+            self.leads(next, &led.to, origin);
+        }
+    }
+
+    fn leads(&mut self, next: Option<String>, from: &str, origin: String) {
+        let to = next.and_then(|to| CrawlUrl::parse(from).ok()?.join(&to).ok());
+        if let Some(to) = to {
+            self.led.insert(origin, Led { to: to.to_string(), found: None });
+        }
     }
 
     /// The rows, by origin.
@@ -71,21 +106,20 @@ impl Captures {
         self.rows.into_values()
     }
 
-    fn file(&mut self, path: &Path, pass: usize, wanted: &BTreeMap<String, BTreeSet<String>>) -> Result<(), Failure> {
+    fn file(&mut self, path: &Path, wanted: Option<&BTreeMap<String, BTreeSet<String>>>) -> Result<(), Failure> {
         let unreadable = |error: std::io::Error| Failure::usage(format!("{}: {error}", path.display()));
         let mut records = Records::open(path).map_err(unreadable)?;
         loop {
-            let wants = |uri: &str| if pass == 0 { file_of(uri).is_some() } else { wanted.contains_key(uri) };
-            match records.next(wants) {
-                Ok(Some(record)) if pass == 0 => self.first(&record),
-                Ok(Some(record)) => self.target(&record, wanted),
-                Ok(None) => return Ok(()),
-                Err(error) => {
-                    if pass == 0 {
-                        self.notes.push(format!("{}: {error}; read as far as that", path.display()));
-                    }
+            let wants = |uri: &str| wanted.map_or_else(|| file_of(uri).is_some(), |wanted| wanted.contains_key(uri));
+            match (records.next(wants), wanted) {
+                (Ok(Some(record)), None) => self.first(&record),
+                (Ok(Some(record)), Some(wanted)) => self.target(&record, wanted),
+                (Ok(None), _) => return Ok(()),
+                (Err(error), None) => {
+                    self.notes.push(format!("{}: {error}; read as far as that", path.display()));
                     return Ok(());
                 }
+                (Err(_), Some(_)) => return Ok(()),
             }
         }
     }
@@ -93,7 +127,7 @@ impl Captures {
     /// A capture at one of the addresses that a survey asks.
     fn first(&mut self, record: &Record) {
         let Some((url, file)) = file_of(&record.uri) else { return };
-        let at = instant(&record.date).unwrap_or_else(|| WallTime::from_unix_millis(0));
+        let at = date(record);
         let origin = url.origin().to_string();
         let key = (origin.clone(), file);
         if self.at.get(&key).is_some_and(|known| *known > at) {
@@ -104,8 +138,10 @@ impl Captures {
             "not_captured".clone_into(&mut row.robots.class);
         }
         if record.kind == "revisit" {
-            // The same bytes as an earlier capture: what is known holds, as of now.
-            if file == File::Robots && row.says.is_some() {
+            // The same bytes as an earlier capture of this very address: what is known holds, as of then. One that repeats another
+            // address says nothing that can be read here.
+            let same = record.refers_to.as_ref().is_none_or(|uri| *uri == record.uri);
+            if file == File::Robots && row.says.is_some() && same {
                 row.at.clone_from(&record.date);
             }
             return;
@@ -117,7 +153,9 @@ impl Captures {
                 row.at.clone_from(&record.date);
                 row.robots.chain = vec![url.to_string()];
                 let next = robots(row, url.origin(), &response);
-                self.want(next.and_then(|to| url.join(&to).ok()), origin);
+                // A redirect of an older capture leads nowhere any more.
+                self.led.remove(&origin);
+                self.leads(next, url.as_str(), origin);
             }
             File::Tdmrep => row.tdmrep = Some(tdmrep(url.origin(), &response)),
             File::AiTxt => row.ai_txt = Some(ai_txt(&response)),
@@ -125,28 +163,23 @@ impl Captures {
         }
     }
 
-    /// A capture that a redirect of robots.txt led to.
+    /// A capture that a redirect of robots.txt led to: the latest counts, wherever it stands.
     fn target(&mut self, record: &Record, wanted: &BTreeMap<String, BTreeSet<String>>) {
         let Some(response) = Response::parse(&record.block).filter(|_| record.kind == "response") else { return };
-        let Some(origins) = wanted.get(&record.uri) else { return };
-        let Ok(url) = CrawlUrl::parse(&record.uri) else { return };
-        for origin in origins {
-            let (Some(row), Ok(of)) = (self.rows.get_mut(origin), Origin::parse(origin)) else { continue };
-            // Found already, or a loop.
-            if row.robots.class != "captured_redirect" || row.robots.chain.contains(&record.uri) {
-                continue;
+        let at = date(record);
+        for origin in wanted.get(&record.uri).into_iter().flatten() {
+            if let Some(led) =
+                self.led.get_mut(origin).filter(|led| led.found.as_ref().is_none_or(|(known, _)| *known <= at))
+            {
+                led.found = Some((at, response.clone()));
             }
-            row.robots.chain.push(record.uri.clone());
-            let next = robots(row, &of, &response);
-            self.want(next.and_then(|to| url.join(&to).ok()), origin.clone());
         }
     }
+}
 
-    fn want(&mut self, next: Option<CrawlUrl>, origin: String) {
-        if let Some(next) = next {
-            self.wanted.entry(next.to_string()).or_default().insert(origin);
-        }
-    }
+/// `WARC-Date`; what has none is older than everything.
+fn date(record: &Record) -> WallTime {
+    instant(&record.date).unwrap_or_else(|| WallTime::from_unix_millis(0))
 }
 
 /// Which file of its site a URL names.

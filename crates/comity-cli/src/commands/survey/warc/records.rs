@@ -17,6 +17,8 @@ pub(super) struct Record {
     pub(super) uri: String,
     /// `WARC-Date`.
     pub(super) date: String,
+    /// `WARC-Refers-To-Target-URI` of a revisit.
+    pub(super) refers_to: Option<String>,
     /// The first 2 MiB of the block.
     pub(super) block: Vec<u8>,
 }
@@ -32,6 +34,7 @@ struct Header {
     kind: String,
     uri: String,
     date: String,
+    refers_to: Option<String>,
     length: Option<u64>,
 }
 
@@ -64,8 +67,8 @@ impl Records {
                 return Err(broken("the file ends within a record"));
             }
             if wanted {
-                let Header { kind, uri, date, .. } = header;
-                return Ok(Some(Record { kind, uri, date, block }));
+                let Header { kind, uri, date, refers_to, .. } = header;
+                return Ok(Some(Record { kind, uri, date, refers_to, block }));
             }
         }
         Ok(None)
@@ -97,9 +100,8 @@ impl Records {
             let value = value.trim();
             match name.trim().to_ascii_lowercase().as_str() {
                 "warc-type" => value.clone_into(&mut header.kind),
-                "warc-target-uri" => {
-                    value.trim_start_matches('<').trim_end_matches('>').clone_into(&mut header.uri);
-                }
+                "warc-target-uri" => bare(value).clone_into(&mut header.uri),
+                "warc-refers-to-target-uri" => header.refers_to = Some(bare(value).to_owned()),
                 "warc-date" => value.clone_into(&mut header.date),
                 "content-length" => header.length = value.parse().ok(),
                 _ => {}
@@ -120,6 +122,11 @@ impl Records {
         let text = String::from_utf8_lossy(&bytes);
         Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
     }
+}
+
+/// Without the angle brackets of WARC 1.0's grammar.
+fn bare(value: &str) -> &str {
+    value.trim_start_matches('<').trim_end_matches('>')
 }
 
 fn broken(what: &str) -> io::Error {
