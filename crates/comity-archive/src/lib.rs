@@ -58,6 +58,7 @@
 //! | `index`, `recovery` | CDXJ; what is made of files that were left open |
 //! | `wacz` | [`write_wacz`]: a crawl as one file for replay |
 //! | `dossier` | [`write_dossier`]: what it holds about one origin, as one file that proves itself |
+//! | `export` | [`read_proven`]: records of a chain that holds; [`WarcCopy`]: their members copied whole |
 //! | `warc` | heads made true to the stored body, the grammar, members; [`WarcReader`] |
 //! | `record`, `records` | [`Record`]: what was known; its files; [`read_records`] |
 //! | `chain` | [`Line`], [`verify_chain`], [`ChainHead`] |
@@ -83,6 +84,7 @@ mod erase;
 mod error;
 mod event;
 mod evidence;
+mod export;
 #[cfg(test)]
 mod fault_tests;
 mod index;
@@ -113,10 +115,11 @@ pub use erase::{Depth, Erasure, ErasureReport, Listed, Named, Told, files_that_n
 pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
+pub use export::{Proven, WarcCopied, WarcCopy, WarcCopyFacts, read_proven};
 pub use record::{
-    AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, OmittedRecord, PurposeRecord, RECORD_SCHEMA,
-    RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, StageRecord,
-    TdmrepRecord, TimeRecord, TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
+    AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, OmittedRecord, OptOutRecord, PurposeRecord,
+    RECORD_SCHEMA, RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord,
+    SignalRecord, StageRecord, TdmrepRecord, TimeRecord, TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use shared::{PreparedEvent, SharedArchive};

@@ -1,6 +1,7 @@
 mod content;
 mod dossier;
 mod erase;
+mod export;
 mod frontier;
 mod identity;
 mod optout;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use content::*;
 pub(crate) use dossier::*;
 pub(crate) use erase::*;
+pub(crate) use export::*;
 pub(crate) use frontier::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Everything that a crawl holds about one origin, in one file that proves itself.
     Dossier(DossierArgs),
+    /// The part of a crawl that may be used for a purpose, what was left out and why, and a manifest.
+    Export(Box<ExportArgs>),
     /// Take what was named out of a crawl, and leave the chain of its records whole.
     Erase(Box<EraseArgs>),
     /// Erase what is older than `[archive] keep_payload` and `keep_records` say.

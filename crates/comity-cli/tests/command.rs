@@ -13,6 +13,8 @@ mod dossier;
 mod erase;
 #[path = "command/explain.rs"]
 mod explain;
+#[path = "command/export.rs"]
+mod export;
 #[path = "command/resume.rs"]
 mod resume;
 #[path = "command/survey.rs"]

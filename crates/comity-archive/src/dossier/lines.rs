@@ -7,7 +7,7 @@ use comity_policy::Digest;
 use super::bundle::{Bundle, Hashing};
 use super::withheld::{self, origin_of};
 use super::{DossierPages, DossierSettings, Seals};
-use crate::{ArchiveError, ChainHead, ChainVerifier, Checkpoint, Content, Line, Record, read_records};
+use crate::{ArchiveError, ChainHead, ChainVerifier, Checkpoint, Content, Line, Record, WarcPlaces, read_records};
 
 /// What was found in the records.
 #[derive(Debug, Default)]
@@ -28,14 +28,24 @@ pub(super) struct Lines {
 
 /// WARC records of one exchange: they lie one behind the other, metadata last.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
+pub(crate) struct Event {
     /// Where the first begins.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// Whether the response, and the metadata record, name no other origin.
-    pub(super) response: bool,
-    pub(super) metadata: bool,
+    pub(crate) response: bool,
+    pub(crate) metadata: bool,
     /// How many records there are.
-    pub(super) parts: u8,
+    pub(crate) parts: u8,
+}
+
+impl Event {
+    /// All members of an exchange.
+    pub(crate) fn whole(places: &WarcPlaces) -> Self {
+        let parts = [&places.response, &places.request].map(|place| place.as_ref().map(|place| place.offset));
+        let offset = parts.into_iter().flatten().chain([places.metadata_offset]).min().unwrap_or_default();
+        let parts = 1 + parts.iter().flatten().map(|_| 1).sum::<u8>();
+        Self { offset, response: true, metadata: true, parts }
+    }
 }
 
 impl Lines {
@@ -50,8 +60,7 @@ impl Lines {
         let folder = dir.join("records");
         let mut found = Self::default();
         bundle.add_with("records.jsonl", |to, failed| {
-            let Seals { checkpoints, head, .. } = seals;
-            let mut chain = Followed { folder: &folder, chain: ChainVerifier::default(), checkpoints, head: *head };
+            let mut chain = Followed::new(&folder, seals);
             for line in read_records(dir).map_err(|e| changed(&folder, e))? {
                 let line = line.map_err(|e| changed(&folder, e))?;
                 chain.step(&line)?;
@@ -101,29 +110,28 @@ impl Lines {
 
     fn event(&mut self, record: &Record, withheld: &[&str]) {
         let Some(places) = &record.warc else { return };
-        let parts = [&places.response, &places.request].map(|place| place.as_ref().map(|place| place.offset));
-        let offset = parts.into_iter().flatten().chain([places.metadata_offset]).min().unwrap_or_default();
-        let event = Event {
-            offset,
-            response: !withheld::in_response(withheld),
-            metadata: withheld.is_empty(),
-            parts: 1 + parts.iter().flatten().map(|_| 1).sum::<u8>(),
-        };
+        let event =
+            Event { response: !withheld::in_response(withheld), metadata: withheld.is_empty(), ..Event::whole(places) };
         self.events.entry(places.file.clone()).or_default().push(event);
     }
 }
 
 /// The chain as far as it was read, and the checkpoints still to come.
-struct Followed<'a> {
+pub(crate) struct Followed<'a> {
     folder: &'a Path,
-    chain: ChainVerifier,
+    pub(crate) chain: ChainVerifier,
     checkpoints: &'a [Checkpoint],
     /// What `D/chain` names, until it was met.
     head: Option<ChainHead>,
 }
 
-impl Followed<'_> {
-    fn step(&mut self, line: &Line) -> Result<(), ArchiveError> {
+impl<'a> Followed<'a> {
+    pub(crate) fn new(folder: &'a Path, seals: &'a Seals) -> Self {
+        let Seals { checkpoints, head, .. } = seals;
+        Self { folder, chain: ChainVerifier::default(), checkpoints, head: *head }
+    }
+
+    pub(crate) fn step(&mut self, line: &Line) -> Result<(), ArchiveError> {
         self.chain.step(line).map_err(|fault| changed(self.folder, fault))?;
         let lines = self.chain.report().lines;
         while let Some((one, rest)) = self.checkpoints.split_first().filter(|(one, _)| one.lines <= lines) {
@@ -136,7 +144,7 @@ impl Followed<'_> {
         Ok(())
     }
 
-    fn end(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn end(&self) -> Result<(), ArchiveError> {
         let lines = self.chain.report().lines;
         if let Some(one) = self.checkpoints.iter().find(|one| one.lines > lines) {
             let problem = format!("{lines} lines are there, checkpoint {} names {}", one.n, one.lines);
@@ -175,7 +183,7 @@ const fn mark(content: &Content) -> &'static str {
     }
 }
 
-fn changed(folder: &Path, problem: impl std::fmt::Display) -> ArchiveError {
-    let problem = format!("{problem}: `comity verify` tells more, and a dossier of it would prove nothing");
+pub(crate) fn changed(folder: &Path, problem: impl std::fmt::Display) -> ArchiveError {
+    let problem = format!("{problem}: `comity verify` tells more, and what is made of it would prove nothing");
     ArchiveError::Chain { path: folder.to_owned(), problem }
 }

@@ -1,10 +1,10 @@
 use std::fs::File;
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use comity_url::Origin;
 
-use super::bundle::{Bundle, Hashing};
+use super::bundle::Bundle;
 use super::lines::{Event, Lines};
 use crate::append_file::OPEN_SUFFIX;
 use crate::digests::{sha1_label, sha256};
@@ -51,7 +51,7 @@ pub(super) fn copy(dir: &Path, origin: &Origin, found: &Lines, bundle: &mut Bund
 }
 
 /// A WARC file by its final name; it may be open still. A name out of a record is a name, no path.
-fn place(dir: &Path, file: &str) -> Option<PathBuf> {
+pub(crate) fn place(dir: &Path, file: &str) -> Option<PathBuf> {
     let plain = !file.contains(['/', '\\', '\0']) && !file.starts_with('.');
     let path = dir.join("warc").join(file);
     let open = dir.join("warc").join(format!("{file}{OPEN_SUFFIX}"));
@@ -59,13 +59,14 @@ fn place(dir: &Path, file: &str) -> Option<PathBuf> {
 }
 
 /// A WARC file that members are copied from.
-struct Source {
+#[derive(Debug)]
+pub(crate) struct Source {
     path: PathBuf,
     file: Option<BufReader<File>>,
 }
 
 impl Source {
-    fn open(path: PathBuf) -> Result<Self, ArchiveError> {
+    pub(crate) fn open(path: PathBuf) -> Result<Self, ArchiveError> {
         let file = File::open(&path).map_err(|e| ArchiveError::io(&path, e))?;
         Ok(Self { path, file: Some(BufReader::with_capacity(64 * 1024, file)) })
     }
@@ -74,7 +75,7 @@ impl Source {
     fn copy(
         &mut self,
         event: Event,
-        to: &mut Hashing<'_>,
+        to: &mut dyn Write,
         failed: &dyn Fn(io::Error) -> ArchiveError,
     ) -> Result<u64, ArchiveError> {
         let mut copied = 0;
@@ -93,7 +94,7 @@ impl Source {
     }
 
     /// The heads of an event's members: each is inflated whole, so its CRC holds.
-    fn heads(&mut self, event: Event) -> Result<Vec<WarcHead>, ArchiveError> {
+    pub(crate) fn heads(&mut self, event: Event) -> Result<Vec<WarcHead>, ArchiveError> {
         let mut input = self.take()?;
         input.seek(SeekFrom::Start(event.offset)).map_err(|e| ArchiveError::io(&self.path, e))?;
         let mut stream = WarcStream::new(input, event.offset);
@@ -109,10 +110,10 @@ impl Source {
         Ok(heads)
     }
 
-    fn pass(
+    pub(crate) fn pass(
         &mut self,
         head: &WarcHead,
-        to: &mut Hashing<'_>,
+        to: &mut dyn Write,
         failed: &dyn Fn(io::Error) -> ArchiveError,
     ) -> Result<(), ArchiveError> {
         let mut input = self.take()?;
@@ -140,7 +141,7 @@ impl Source {
         }
     }
 
-    fn broken(&self, problem: &dyn std::fmt::Display) -> ArchiveError {
+    pub(crate) fn broken(&self, problem: &dyn std::fmt::Display) -> ArchiveError {
         ArchiveError::Chain { path: self.path.clone(), problem: format!("{problem}: `comity verify` tells more") }
     }
 }
@@ -155,8 +156,19 @@ fn info(origin: &Origin, found: &Lines, name: &str, format: WarcFormat) -> io::R
     let origin = origin.as_str();
     fields.push("description", &format!("records about {origin}, each copied whole from the files of the crawl"));
     let link = found.head.map(|head| head.link.to_string()).unwrap_or_default();
-    let id = uuid(&sha256(format!("{origin}\n{link}\n{name}").as_bytes()).to_string());
     let date = found.first.as_deref().unwrap_or("1970-01-01T00:00:00.000Z");
+    warcinfo_member(&fields, &format!("{origin}\n{link}\n{name}"), date, name, format)
+}
+
+/// A `warcinfo` member for a file of copied members: its id is made of `seed`.
+pub(crate) fn warcinfo_member(
+    fields: &Fields,
+    seed: &str,
+    date: &str,
+    name: &str,
+    format: WarcFormat,
+) -> io::Result<Vec<u8>> {
+    let id = uuid(&sha256(seed.as_bytes()).to_string());
     let mut header = RecordHeader::new(WarcType::Warcinfo, &id, date);
     header.push_some("WARC-Filename", name.rsplit('/').next());
     header.push("WARC-Block-Digest", &sha1_label(fields.text.as_bytes()));

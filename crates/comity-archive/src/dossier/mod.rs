@@ -8,8 +8,8 @@
 
 mod bundle;
 mod copies;
-mod lines;
-mod members;
+pub(crate) mod lines;
+pub(crate) mod members;
 mod withheld;
 
 use std::collections::BTreeSet;
@@ -162,15 +162,15 @@ fn write_to(
 }
 
 /// What speaks for the chain.
-struct Seals {
-    checkpoints: Vec<Checkpoint>,
+pub(crate) struct Seals {
+    pub(crate) checkpoints: Vec<Checkpoint>,
     head: Option<ChainHead>,
     /// The files, as they are.
     files: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Seals {
-    fn read(dir: &Path) -> Result<Self, ArchiveError> {
+    pub(crate) fn read(dir: &Path) -> Result<Self, ArchiveError> {
         let mut files = Vec::new();
         for name in [CHECKPOINTS, CHAIN] {
             let path = dir.join(name);

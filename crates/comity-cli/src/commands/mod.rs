@@ -6,6 +6,7 @@ mod demo;
 mod dossier;
 mod erase;
 mod explain;
+mod export;
 mod extract;
 mod frontier;
 mod gateway;
@@ -40,6 +41,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Wacz(args) => wacz::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Dossier(args) => dossier::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Erase(args) => erase::run(&args),
         Command::Prune(args) => erase::prune(&args),
         Command::Explain(args) => explain::run(&args),

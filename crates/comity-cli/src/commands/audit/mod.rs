@@ -12,6 +12,8 @@ mod report;
 mod requests;
 mod signals;
 
+pub(crate) use signals::preferences;
+
 use comity_robots::Dialect;
 
 use self::copies::Copies;

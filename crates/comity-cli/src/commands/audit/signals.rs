@@ -9,7 +9,7 @@ use comity_signals::{
 
 /// The preferences that `record` should hold; `None` where it does not say enough: statements were left out, or it was written
 /// by a version that read less.
-pub(super) fn preferences(
+pub(crate) fn preferences(
     record: &Record,
     rules: &RuleSet,
     tdmrep: Option<&Tdmrep>,

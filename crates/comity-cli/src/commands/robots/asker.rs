@@ -117,7 +117,7 @@ impl Asker {
     }
 
     /// Notes for later runs when `origin` may be asked again.
-    fn note(&self, origin: &Origin) {
+    pub(crate) fn note(&self, origin: &Origin) {
         self.turns.note(origin, self.gate.clock().wall().after(self.wait(origin)));
     }
 

@@ -1,0 +1,194 @@
+//! What origins say now, held against pages that were fetched before.
+
+use std::collections::{BTreeMap, HashMap};
+
+use comity::policy::WallTime;
+use comity_archive::{Record, SignalRecord};
+use comity_robots::{Dialect, MatchedRule, Robots, RuleSet, request_target};
+use comity_signals::{Preferences, Purpose, SignalOptions, Source, TdmReading, Tdmrep, Verdict, robots_preferences};
+
+use super::rows::{Said, Why};
+use crate::commands::audit;
+
+/// Every origin that was asked, and the copies that came.
+#[derive(Debug)]
+pub(super) struct Today {
+    pub(super) at: WallTime,
+    pub(super) sites: HashMap<String, Site>,
+    /// By SHA-256.
+    pub(super) copies: BTreeMap<String, Vec<u8>>,
+}
+
+/// What one origin says.
+#[derive(Debug)]
+pub(super) enum Site {
+    /// Its rules, and what is known of its tdmrep.json.
+    Answered(Box<Answered>),
+    /// The operator does not visit it any more.
+    OptedOut,
+    /// Nobody knows.
+    Unknown,
+}
+
+#[derive(Debug)]
+pub(super) struct Answered {
+    pub(super) robots: Robots,
+    pub(super) digest: Option<String>,
+    pub(super) tdmrep: TdmToday,
+    /// Rules for the tokens of the record before.
+    compiled: Option<(Vec<String>, RuleSet)>,
+}
+
+#[derive(Debug)]
+pub(super) enum TdmToday {
+    /// It says nothing, or does not matter for the purpose.
+    Silent,
+    File(Tdmrep, String),
+    /// It could not be had.
+    Unknown,
+}
+
+/// What today's words mean for a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Now {
+    /// They do not deny it.
+    Open,
+    Denied(Why),
+    Unknown,
+}
+
+impl Answered {
+    pub(super) const fn new(robots: Robots, digest: Option<String>, tdmrep: TdmToday) -> Self {
+        Self { robots, digest, tdmrep, compiled: None }
+    }
+
+    fn rules(&mut self, tokens: &[String]) -> &RuleSet {
+        let kept = self.compiled.take().filter(|(of, _)| of == tokens);
+        let compiled = kept.unwrap_or_else(|| {
+            let names: Vec<&str> = tokens.iter().map(String::as_str).collect();
+            (tokens.to_vec(), self.robots.rules(&names, Dialect::Standard))
+        });
+        &self.compiled.insert(compiled).1
+    }
+}
+
+impl Today {
+    /// What is said today of the use of a page: access, then use. Exceptions hold as recorded, until they end.
+    pub(super) fn judge(&mut self, record: &Record, purpose: Purpose, silence_refuses: bool) -> Now {
+        let at = self.at;
+        let site = origin(&record.url).and_then(|origin| self.sites.get_mut(origin));
+        let answered = match site {
+            Some(Site::Answered(answered)) if record.url.len() as u64 == record.url_length => answered,
+            Some(Site::OptedOut) => return Now::Denied(Why::new("optout")),
+            _ => return Now::Unknown,
+        };
+        let target = request_target(&record.url);
+        let digest = answered.digest.clone();
+        let exceptions = match Exceptions::of(record, purpose.as_str(), at) {
+            Ok(exceptions) => exceptions,
+            Err(why) => return Now::Denied(why),
+        };
+        let verdict = answered.rules(&record.agent.product_tokens).verdict(&target);
+        if !verdict.allowed && !exceptions.access {
+            return Now::Denied(refused(verdict.rule.as_ref(), digest));
+        }
+        if exceptions.usage {
+            return Now::Open;
+        }
+        let found = preferences(record, answered, &target);
+        match found.verdict(purpose) {
+            Verdict::Denied => Now::Denied(denied(&found, purpose, answered)),
+            _ if answer_denies(record, purpose) => Now::Denied(Why::new(&format!("signal.{}", purpose.as_str()))),
+            Verdict::Unspecified if silence_refuses => Now::Denied(Why::new("signal.unspecified")),
+            _ if matches!(answered.tdmrep, TdmToday::Unknown) => Now::Unknown,
+            _ => Now::Open,
+        }
+    }
+}
+
+/// What was lifted for a page, and is lifted still.
+struct Exceptions {
+    access: bool,
+    usage: bool,
+}
+
+impl Exceptions {
+    /// `Err` where a permission that the page rests on has ended.
+    fn of(record: &Record, purpose: &str, at: WallTime) -> Result<Self, Why> {
+        let ended = |expires: &str| expires.parse::<WallTime>().is_ok_and(|end| end <= at);
+        let (mut access, mut usage) = (false, false);
+        let Some(decision) = &record.decision else { return Ok(Self { access, usage }) };
+        if let Some(found) = &decision.r#override {
+            access = found.lifted.iter().any(|lifted| lifted.scope.starts_with("robots"));
+            usage = found.lifted.iter().any(|lifted| lifted.scope == "signals");
+            if ended(&found.expires) && (access || usage) {
+                return Err(Why::new("override.expired"));
+            }
+        }
+        if let Some(grant) = decision.grants.iter().find(|grant| grant.purpose == purpose) {
+            if ended(&grant.expires) {
+                return Err(Why::new("grant.expired"));
+            }
+            usage = true;
+        }
+        Ok(Self { access, usage })
+    }
+}
+
+/// The rules of today with what the page itself said then; where the record does not hold all of that, the site's words alone.
+fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Preferences {
+    let Answered { tdmrep, compiled, .. } = answered;
+    let Some((_, rules)) = compiled else { return Preferences::none() };
+    let file = match tdmrep {
+        TdmToday::File(file, _) => Some(&*file),
+        TdmToday::Silent | TdmToday::Unknown => None,
+    };
+    audit::preferences(record, rules, file, target).unwrap_or_else(|| {
+        let known = robots_preferences(rules, target);
+        match file {
+            Some(file) => TdmReading::of_file(file, target, SignalOptions::default()).preferences(known),
+            None => known,
+        }
+    })
+}
+
+/// A denial by the answer itself, which no file of today undoes: in a record that does not say enough to be read anew.
+fn answer_denies(record: &Record, purpose: Purpose) -> bool {
+    let of_site = |one: &SignalRecord| {
+        one.source.starts_with("robots.")
+            || [Source::TdmrepFile, Source::DerivedTdm].iter().any(|source| source.as_str() == one.source)
+    };
+    let cut = record.omitted.signals > 0 || record.decision.as_ref().is_none_or(|found| found.stages.is_empty());
+    let denies = |one: &&SignalRecord| one.purpose == purpose.as_str() && one.verdict == "denied";
+    cut && record.signals.iter().filter(denies).any(|one| !of_site(one))
+}
+
+fn refused(rule: Option<&MatchedRule>, digest: Option<String>) -> Why {
+    let statement = rule.map(|rule| Said {
+        source: "robots.rule".to_owned(),
+        raw: rule.pattern.clone(),
+        place: format!("line {}", rule.line),
+        digest,
+    });
+    Why { statement, ..Why::new("robots.disallow") }
+}
+
+fn denied(found: &Preferences, purpose: Purpose, answered: &Answered) -> Why {
+    let said = found.statements().iter().find(|one| one.purpose == purpose && one.verdict == Verdict::Denied);
+    let statement = said.map(|one| {
+        let digest = match (one.source, &answered.tdmrep) {
+            (Source::TdmrepFile | Source::DerivedTdm, TdmToday::File(_, digest)) => Some(digest.clone()),
+            (source, _) if source.as_str().starts_with("robots.") => answered.digest.clone(),
+            _ => None,
+        };
+        Said::of_statement(one, digest)
+    });
+    Why { statement, ..Why::new(&format!("signal.{}", purpose.as_str())) }
+}
+
+/// Scheme, host and port of a URL.
+pub(super) fn origin(url: &str) -> Option<&str> {
+    let host = url.find("://")? + 3;
+    let end = url.get(host..)?.find(['/', '?', '#']).map_or(url.len(), |at| host + at);
+    url.get(..end)
+}
