@@ -44,6 +44,7 @@ pub enum Keep {
 impl Keep {
     /// For what is not taken for the declared purposes ([`ContentPermit::unjudged`]).
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "whoever calls it needs an exception of his own")]
     pub const fn unjudged() -> Self {
         Self::Keep(ContentPermit::unjudged())
     }
@@ -114,6 +115,7 @@ impl Sink for Collect {
         self.body.extend_from_slice(decoded);
     }
 
+    #[expect(clippy::disallowed_methods, reason = "small files that speak about use, such as robots.txt, and tests")]
     fn keep(&mut self, _read: Read) -> Keep {
         Keep::unjudged()
     }
@@ -130,6 +132,7 @@ impl Sink for HeadOnly {
 
     fn chunk(&mut self, _decoded: &[u8]) {}
 
+    #[expect(clippy::disallowed_methods, reason = "it has no body")]
     fn keep(&mut self, _read: Read) -> Keep {
         Keep::unjudged()
     }

@@ -241,6 +241,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
+    #[expect(clippy::disallowed_methods, reason = "the test plays the judge")]
     async fn fill(spooler: &Spooler, pieces: usize) -> Result<Spool, Fault> {
         let mut draft = spooler.draft();
         for n in 0..pieces {

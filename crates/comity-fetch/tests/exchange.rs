@@ -275,6 +275,7 @@ async fn the_delay_runs_from_the_head_and_the_head_is_told_at_once() {
             self.1.push((self.0.now(), Instant::START));
         }
 
+        #[expect(clippy::disallowed_methods, reason = "the test keeps its own bytes")]
         fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
             comity_fetch::Keep::unjudged()
         }

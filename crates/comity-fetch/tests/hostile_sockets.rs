@@ -37,6 +37,7 @@ impl Sink for Count {
         self.0 += decoded.len() as u64;
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the test keeps its own bytes")]
     fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
         comity_fetch::Keep::unjudged()
     }

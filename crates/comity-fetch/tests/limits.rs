@@ -330,6 +330,7 @@ impl Sink for Slow {
         self.1 += decoded.len();
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the test keeps its own bytes")]
     fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
         comity_fetch::Keep::unjudged()
     }

@@ -203,6 +203,7 @@ impl comity_fetch::Sink for Length {
         self.0 += decoded.len();
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the test keeps its own bytes")]
     fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
         comity_fetch::Keep::unjudged()
     }

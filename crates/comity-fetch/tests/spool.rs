@@ -81,6 +81,7 @@ async fn an_unwanted_type_ends_after_its_head() {
             self.1.chunk(decoded);
         }
 
+        #[expect(clippy::disallowed_methods, reason = "the test keeps its own bytes")]
         fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
             comity_fetch::Keep::unjudged()
         }
@@ -134,6 +135,7 @@ impl Sink for Judge {
 async fn nothing_reaches_a_file_or_the_capture_before_it_may_be_kept() {
     use comity_fetch::{Keep, Read};
     type Row = (&'static str, usize, fn() -> Keep, fn() -> Keep, bool);
+    #[expect(clippy::disallowed_methods, reason = "the test plays the judge")]
     let keep = Keep::unjudged as fn() -> Keep;
     let refuse: fn() -> Keep = || Keep::Refuse;
     let undecided: fn() -> Keep = || Keep::Undecided;

@@ -49,6 +49,7 @@ impl Sink for FileSink {
         self.kept.extend_from_slice(decoded.get(..room).unwrap_or(decoded));
     }
 
+    #[expect(clippy::disallowed_methods, reason = "robots.txt speaks about use, and is not used")]
     fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
         comity_fetch::Keep::unjudged()
     }

@@ -21,6 +21,7 @@ impl Sink for Undecoded {
 
     fn chunk(&mut self, _decoded: &[u8]) {}
 
+    #[expect(clippy::disallowed_methods, reason = "it goes on to the client that asked for it")]
     fn keep(&mut self, _read: comity_fetch::Read) -> comity_fetch::Keep {
         comity_fetch::Keep::unjudged()
     }
