@@ -41,6 +41,18 @@ impl Pattern {
         matches(pattern, end, &target)
     }
 
+    /// The place of the first of `patterns` that matches `target`: as [`Self::matches`] of each in turn, and the form in which
+    /// the target is compared is worked out once.
+    #[must_use]
+    pub fn first_match<'p>(patterns: impl IntoIterator<Item = &'p Self>, target: &[u8]) -> Option<usize> {
+        let standard = target_form(target, Dialect::Standard);
+        patterns.into_iter().position(|pattern| {
+            let form = if pattern.dialect == Dialect::Standard { &*standard } else { target };
+            let (text, end) = split_end(&pattern.text);
+            matches(text, end, form)
+        })
+    }
+
     /// Length of the escaped pattern in octets, `*` and `$` counted: the longer of two matching patterns wins (RFC 9309
     /// §2.2.2).
     #[must_use]
@@ -136,6 +148,8 @@ fn find_short([a, b]: [u8; 2], rest: &[u8], text: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -171,6 +185,25 @@ mod tests {
         for (pattern, target, wanted) in rows {
             let answer = Pattern::new(pattern.as_bytes(), Dialect::Google).matches(target.as_bytes());
             assert_eq!(answer, wanted, "{pattern} on {target}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_many_is_the_first_that_matches_alone() {
+        let texts =
+            ["/x$", "/%C3%A9", "/\u{e9}a", "/%41", "/%2541", "/a%2fb", "/~a", "/b*c", "/%%34%31", "/A", "/%zz", ""];
+        let all: Vec<_> = [Dialect::Google, Dialect::Standard]
+            .iter()
+            .flat_map(|dialect| texts.map(|text| Pattern::new(text.as_bytes(), *dialect)))
+            .collect();
+        let targets =
+            ["/", "/x", "/\u{e9}", "/%c3%a9a", "/%41", "/A", "/%2541", "/a%2Fb", "/%7Ea", "/bxc", "/%%34%31", "/%ZZ"];
+        for target in targets.map(str::as_bytes) {
+            for from in 0..=all.len() {
+                let wanted = all[from..].iter().position(|pattern| pattern.matches(target));
+                let shown = target.escape_ascii();
+                assert_eq!(Pattern::first_match(&all[from..], target), wanted, "{shown} from {from}");
+            }
         }
     }
 }

@@ -83,12 +83,14 @@ impl Tdmrep {
         let Array { mut rules, omitted, .. } = array;
         match read {
             Ok(()) => {}
-            Err(error) if cut && error.is_eof() => {
-                for rule in rules.iter_mut().filter(|rule| rule.value == Value::NotReserved) {
-                    rule.value = Value::Unproven;
-                }
-            }
+            Err(error) if cut && error.is_eof() => {}
             Err(_) => return Self::unparsable(),
+        }
+        if cut {
+            // Also where the array has ended: what stands behind the limit may be anything.
+            for rule in rules.iter_mut().filter(|rule| rule.value == Value::NotReserved) {
+                rule.value = Value::Unproven;
+            }
         }
         let oddity = (cut || omitted).then_some(DiagnosticCode::TdmTruncated);
         Self { rules: rules.into_boxed_slice(), oddity }

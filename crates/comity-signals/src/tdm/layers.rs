@@ -1,3 +1,5 @@
+use comity_robots::Pattern;
+
 use super::file::Tdmrep;
 use super::rule::Value;
 use crate::diagnostic::DiagnosticCode;
@@ -142,7 +144,8 @@ fn of_file(file: &Tdmrep, target: &[u8], notes: &mut Found) -> Option<TdmLayer> 
     if let Some(oddity) = file.oddity {
         notes.note(oddity, whole, "");
     }
-    let rule = file.rules.iter().find(|rule| rule.pattern.matches(target))?;
+    let first = Pattern::first_match(file.rules.iter().map(|rule| &rule.pattern), target)?;
+    let rule = file.rules.get(first)?;
     let place = Place::Rule(rule.index);
     let reservation = match rule.value {
         Value::Reserved | Value::Lenient => Some(Reservation::Reserved),

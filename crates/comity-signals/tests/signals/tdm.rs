@@ -183,6 +183,15 @@ fn of_a_file_without_end_reservations_stand_and_permissions_do_not() {
         assert_eq!(ask(b"/open/x").effective(), None, "{filler}: nobody knows whether the rest is JSON");
         assert!(ask(b"/").diagnostics.contains(DiagnosticCode::TdmTruncated), "{filler}");
     }
+    // An array that ends before the limit, and something behind it.
+    let blanks = " ".repeat(Tdmrep::MAX_BYTES);
+    for behind in [format!("{blanks} x"), format!("{blanks}[]"), blanks.clone()] {
+        let body = [head.trim_end_matches(','), "]", &behind].concat();
+        assert_eq!(of_file(body.as_bytes(), "/closed/x").effective(), Some(Reserved));
+        assert_eq!(of_file(body.as_bytes(), "/open/x").effective(), None, "nobody has read what stands behind");
+    }
+    let ended = [head.trim_end_matches(','), "]", " "].concat();
+    assert_eq!(of_file(ended.as_bytes(), "/open/x").effective(), Some(NotReserved));
     // More rules than are kept, but all of it was read.
     let many = format!("[{}{}0]", rule("/open/", 0), rule("/a", 1).repeat(Tdmrep::MAX_RULES));
     let reading = of_file(many.as_bytes(), "/open/x");
