@@ -58,7 +58,7 @@ pub(crate) struct Collector {
     pages: usize,
     resources: usize,
     bytes: usize,
-    /// An element came that belongs to no head: the head is over, said or not (HTML standard, "after head").
+    /// An element or text came that belongs to no head: the head is over, said or not (HTML standard, "after head").
     pub(crate) past_head: bool,
 }
 
@@ -325,9 +325,10 @@ impl Collector {
             _ if speaks_to_robots(name, content) => self.head.robots.len(),
             _ => return,
         };
-        let content_kept = prefix(content, FACT_BYTES);
-        if kept >= self.limits.metas || content_kept.len() < content.len() {
+        let content_kept = if kept < self.limits.metas { prefix(content, FACT_BYTES) } else { "" };
+        if content_kept.len() < content.len() || kept >= self.limits.metas {
             bump(&mut self.notes.heads_cut);
+            self.beyond(name, content, content_kept);
         }
         if kept >= self.limits.metas {
             return;
@@ -337,6 +338,38 @@ impl Collector {
             "tdm-reservation" => self.head.tdm_reservation.push(content),
             "tdm-policy" => self.head.tdm_policy.push(content),
             _ => self.head.robots.push(RobotsMeta { name: name.to_owned(), content }),
+        }
+    }
+
+    /// What has no room may still deny: each directive is kept once for each name, a reservation once in all. That is bounded
+    /// by the directives; for names other than `robots`, of which there may be any number, by the limit once more.
+    #[cold]
+    fn beyond(&mut self, name: &str, content: &str, kept: &str) {
+        match name {
+            "tdm-reservation" => {
+                let reservations = &mut self.head.tdm_reservation;
+                if content.trim() == "1" && reservations.iter().all(|known| known.trim() != "1") {
+                    reservations.push("1".to_owned());
+                }
+            }
+            "tdm-policy" => {}
+            _ => {
+                // The last word that was kept may have been cut.
+                let read = kept.rfind(',').unwrap_or_default();
+                for word in content.get(read..).unwrap_or(content).split(',') {
+                    self.directive_beyond(name, word.trim_ascii());
+                }
+            }
+        }
+    }
+
+    fn directive_beyond(&mut self, name: &str, word: &str) {
+        let Some(word) = DIRECTIVES.iter().find(|known| known.eq_ignore_ascii_case(word)) else { return };
+        let most = self.limits.metas.saturating_mul(2);
+        if (name == "robots" || self.head.robots.len() < most)
+            && self.head.robots.iter().all(|meta| meta.name != name || meta.content != *word)
+        {
+            self.head.robots.push(RobotsMeta { name: name.to_owned(), content: (*word).to_owned() });
         }
     }
 
@@ -390,31 +423,34 @@ fn is_never_http(reference: &str) -> bool {
         .any(|scheme| start.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)))
 }
 
+/// Directives of robots metas that have no value.
+///
+/// Source: Google's robots meta documentation; `noai` and `noimageai` by DeviantArt; `noml` as comity-signals reads it.
+const DIRECTIVES: [&str; 19] = [
+    "all",
+    "none",
+    "index",
+    "noindex",
+    "follow",
+    "nofollow",
+    "archive",
+    "noarchive",
+    "nocache",
+    "snippet",
+    "nosnippet",
+    "noimageindex",
+    "notranslate",
+    "indexifembedded",
+    "noai",
+    "noimageai",
+    "noml",
+    "noodp",
+    "noydir",
+];
+
 /// Whether a meta is a robots meta: named `robots`, or named like a crawler and holding at least one known
 /// directive, as which crawler reads the page is not known here.
-///
-/// Source of the directives: Google's robots meta documentation; `noai` and `noimageai` by DeviantArt.
 fn speaks_to_robots(name: &str, content: &str) -> bool {
-    const DIRECTIVES: [&str; 18] = [
-        "all",
-        "none",
-        "index",
-        "noindex",
-        "follow",
-        "nofollow",
-        "archive",
-        "noarchive",
-        "nocache",
-        "snippet",
-        "nosnippet",
-        "noimageindex",
-        "notranslate",
-        "indexifembedded",
-        "noai",
-        "noimageai",
-        "noodp",
-        "noydir",
-    ];
     const VALUED: [&str; 4] = ["max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"];
     let is_directive = |word: &str| {
         let key = word.split(':').next().unwrap_or(word).trim_ascii_end();

@@ -19,7 +19,8 @@ pub struct PageLimits {
     pub references_bytes: usize,
     /// Bytes of all resolved URLs together: with a long base, short references make long URLs. Default 8 MiB.
     pub url_bytes: usize,
-    /// Metas kept per kind. Default 64.
+    /// Metas kept per kind as written. Default 64. Beyond it each directive is kept once for each name, at most so many more for
+    /// names other than `robots`.
     pub metas: usize,
     /// Bytes of one tag that are held until it ends. Default 4 MiB (our choice: pictures within a tag are seldom larger).
     pub memory: usize,

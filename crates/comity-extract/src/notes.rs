@@ -18,7 +18,8 @@ pub struct Notes {
     pub too_long: u32,
     /// References beyond the bounds on their number or their bytes, not kept.
     pub links_cut: u32,
-    /// Metas beyond the bound on their number, and metas and titles cut to 4,096 bytes.
+    /// Metas beyond the bound on their number, and metas and titles cut to 4,096 bytes. The directives of such robots metas,
+    /// and a reservation, are read all the same.
     pub heads_cut: u32,
     /// Tags longer than [`PageLimits::memory`](crate::PageLimits::memory): read as if they had no attributes.
     pub tags_cut: u32,

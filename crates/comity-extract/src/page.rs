@@ -125,12 +125,18 @@ impl PageReader {
         &self.tree.collector.head
     }
 
-    /// True when the head is over as far as bytes came: an element was seen that belongs to no head, or this is no page of
+    /// True when the head is over as far as bytes came: an element or text was seen that belongs to no head, or this is no page of
     /// HTML. Bytes that wait for the charset to be decided were not looked at yet.
     #[must_use]
     pub fn is_past_head(&self) -> bool {
+        self.is_no_page() || self.tree.collector.past_head
+    }
+
+    /// True when this is known to be no page of HTML, by its type or by its first byte: it has no head, and no meta follows.
+    #[must_use]
+    pub fn is_no_page(&self) -> bool {
         let is_other = self.decoding.as_ref().is_some_and(|decoding| decoding.sniff == Sniff::Other);
-        self.declared == Declared::Other || is_other || self.tree.collector.past_head
+        self.declared == Declared::Other || is_other
     }
 
     /// Ends the page and resolves what was found.

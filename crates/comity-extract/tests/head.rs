@@ -49,7 +49,8 @@ fn languages() {
 
 #[test]
 fn robots_metas() {
-    let rows: [(&str, &[(&str, &str)]); 10] = [
+    let rows: [(&str, &[(&str, &str)]); 11] = [
+        ("<meta name=MyBot content=noml>", &[("mybot", "noml")]),
         ("<meta name=robots content='noindex, NoFollow'>", &[("robots", "noindex, NoFollow")]),
         ("<META NAME=' ROBOTS ' CONTENT=none>", &[("robots", "none")]),
         ("<meta content=none name=robots><meta name=robots content=all>", &[("robots", "none"), ("robots", "all")]),
@@ -67,6 +68,67 @@ fn robots_metas() {
         assert_eq!(found, wanted, "{html}");
     }
     assert!(page("<noscript><meta name=MyBot content=nofollow></noscript>").head.forbids_following("mybot"));
+}
+
+#[test]
+fn what_has_no_room_still_denies() {
+    let filler = "<meta name=robots content=all>".repeat(64);
+    let long = format!("<meta name=robots content='{}'>", format!("{}noai", "x,".repeat(2047)));
+    let split = format!("<meta name=robots content='{},noarchive, noml'>", "x".repeat(4089));
+    let others: String = (0..300).map(|n| format!("<meta name=bot{n} content=noindex>")).collect();
+    let rows = [
+        (format!("{filler}<meta name=robots content='NOAI, max-snippet:3'>"), "noai"),
+        (format!("{filler}<meta name=MyBot content=noml>"), "noml"),
+        (format!("{others}<meta name=robots content=noai>"), "noai"),
+        (format!("{long}<p>"), "noai"),
+        (split.clone(), "noarchive"),
+        (split, "noml"),
+    ];
+    for (html, word) in rows {
+        let read = page(&html);
+        let says = |meta: &comity_signals::RobotsMeta| meta.content.split(',').any(|said| said.trim() == word);
+        assert!(read.head.robots.iter().any(says), "{word}: {}", &html[html.len() - 60..]);
+        assert!(read.notes.heads_cut > 0 && read.head.robots.len() <= 3 * 64, "{word}");
+    }
+    // As many of each word as there are names, and no more.
+    let flood = page(&"<meta name=robots content='noai, noarchive, nothing'>".repeat(5000));
+    assert_eq!(flood.head.robots.len(), 64 + 2);
+    let tdm = page(&format!(
+        "{}{}",
+        "<meta name=tdm-reservation content=0>".repeat(64),
+        "<meta name=tdm-reservation content=1>".repeat(9)
+    ));
+    assert_eq!((tdm.head.tdm_reservation.len(), tdm.head.tdm_reservation[64].as_str()), (65, "1"));
+}
+
+#[test]
+fn a_permission_of_tdm_counts_in_the_head_alone() {
+    let zero = "<meta name=tdm-reservation content=0>";
+    let rows = [
+        ("", true),
+        ("<!doctype html><html> <head>\n", true),
+        ("<title>words</title><style>a{}</style><script>x</script><!-- words -->", true),
+        ("<template>words<p><svg></svg></template>", true),
+        ("<head></head>", true),
+        ("<head></head>\n words of a user ", false),
+        ("words", false),
+        ("<head></head><svg></svg>", false),
+        ("<math>", false),
+        ("<noscript>words</noscript>", false),
+        ("<p>", false),
+        ("</br>", false),
+        ("<head></head></body>", false),
+    ];
+    for (before, counts) in rows {
+        for chunk in [1, 7, 4096] {
+            let url = CrawlUrl::parse("http://h.test/").unwrap();
+            let mut reader = PageReader::new(&url, Some("text/html;charset=utf-8"), PageLimits::default());
+            let html = format!("{before}{zero}<meta name=tdm-reservation content=1>");
+            html.as_bytes().chunks(chunk).for_each(|bytes| reader.push(bytes));
+            let wanted: &[&str] = if counts { &["0", "1"] } else { &["1"] };
+            assert_eq!(reader.finish().head.tdm_reservation, wanted, "{before} by {chunk}");
+        }
+    }
 }
 
 #[test]

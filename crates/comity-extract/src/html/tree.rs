@@ -87,8 +87,12 @@ impl Tree {
 
     /// Text between tags.
     pub(crate) fn text(&mut self, text: &[u8]) {
-        if self.frames == Frames::Possible && self.templates == 0 && !text.trim_ascii_start().is_empty() {
-            self.frames = Frames::No;
+        let may_decide = self.frames == Frames::Possible || !self.collector.past_head;
+        if may_decide && self.templates == 0 && !text.trim_ascii_start().is_empty() {
+            if self.frames == Frames::Possible {
+                self.frames = Frames::No;
+            }
+            self.collector.past_head = true;
         }
         if self.collector.reads_text() && self.is_shown() {
             self.collector.text(text);
@@ -148,6 +152,7 @@ impl Tree {
         }
         match name {
             Name::SVG | Name::MATH => {
+                self.collector.past_head |= self.templates == 0;
                 if !tag.is_self_closing {
                     self.push(name, if name == Name::SVG { Kind::Svg } else { Kind::Math });
                 }
@@ -239,6 +244,8 @@ impl Tree {
     }
 
     fn html_end(&mut self, name: Name) {
+        // HTML standard, "in head" and "after head": of all end tags these begin a body.
+        self.collector.past_head |= self.templates == 0 && matches!(name, Name::BODY | Name::HTML | Name::BR);
         if name == Name::TEMPLATE {
             if let Some(place) = self.open.iter().rposition(|open| open.kind == Kind::Template) {
                 self.close_to(place);
