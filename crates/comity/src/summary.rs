@@ -19,13 +19,14 @@ pub struct Summary {
     pub redirects: u64,
     /// URLs not requested, by reason.
     pub refused: BTreeMap<Reason, u64>,
-    /// Answers of whose bodies nothing was kept, by reason: what they say refuses every declared purpose.
+    /// Answers of whose bodies nothing was kept, by reason: what they say refuses every declared purpose. Not those of sitemaps,
+    /// nor those that come again or were given up (429, 5xx): their URLs are retried or failed.
     pub withheld: BTreeMap<Reason, u64>,
     /// URLs that deny a use, in robots.txt, fields, metas or site files, by use: of all that were decided on, whatever was declared.
     pub denied: BTreeMap<Purpose, u64>,
     /// Requests without an answer after all retries, by reason.
     pub failed: BTreeMap<Reason, u64>,
-    /// Sitemaps: answers that were no redirect. They are no pages.
+    /// Sitemaps: answers that were no redirect, those among them that were withheld. They are no pages.
     pub sitemaps: u64,
     /// Entries that sitemaps and feeds listed.
     pub listed: u64,

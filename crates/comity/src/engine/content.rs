@@ -72,9 +72,11 @@ impl ContentJudge {
         if read == Read::Piece && said.is_some_and(|(_, past_head)| !past_head) {
             return Keep::Undecided;
         }
+        let is_page = said.is_some();
         let mut facts = said.map(|(facts, _)| facts.clone()).unwrap_or_default();
         if read != Read::End {
-            return self.permit(&facts, Stage::Page, true);
+            // Only a page may still say something.
+            return self.permit(&facts, Stage::Page, is_page);
         }
         if let Some(aside) = self.aside.take() {
             facts = aside.finish().head;

@@ -90,8 +90,10 @@ impl Reader {
     /// What the head of a page has said so far, and whether it is over; `None` for what has no head.
     pub(super) fn head(&self) -> Option<(&HeadFacts, bool)> {
         match self {
-            Self::Page(reader, _) | Self::Either(reader, _) => Some((reader.head(), reader.is_past_head())),
-            Self::List(_) => None,
+            Self::Page(reader, _) | Self::Either(reader, _) if !reader.is_no_page() => {
+                Some((reader.head(), reader.is_past_head()))
+            }
+            _ => None,
         }
     }
 

@@ -324,6 +324,8 @@ impl Shared {
             tally.denied(decision);
         }
         match (fate, next) {
+            // No page, kept or not.
+            (Fate::Withheld(_), _) if errand == Errand::Sitemap => tally.summary.sitemaps += 1,
             (Fate::Withheld(reason), _) => tally.withheld(*reason),
             (Fate::Unhandled, _) => tally.failed(Reason::CrawlHandler),
             (Fate::Done(_), Next::Redirect(_) | Next::DeadRedirect) => tally.summary.redirects += 1,

@@ -186,6 +186,32 @@ async fn silence_refuses_where_it_is_set_so_and_a_word_of_the_page_breaks_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn by_silence_what_has_no_head_is_withheld_at_its_first_piece() {
+    let every = std::time::Duration::from_secs(2);
+    // Whether a word may still come, so that the body is waited for.
+    let rows = [
+        ("image/png", false),
+        ("text/plain", false),
+        ("application/rss+xml", false),
+        ("application/octet-stream", false),
+        ("text/html", true),
+    ];
+    for (kind, waits) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let body = format!("<i>{SECRET}</i>{}", "<b></b>".repeat(40));
+        let answer = Answer::status(200).content(kind, body).trickle(30, every);
+        let (net, _) = web([Site::new().name("a.test").page("/", answer)]);
+        let summary = run(crawl(&net, dir.path(), &["ai_train"])
+            .configure(|file| file.signals.unspecified = Some("refuse".to_owned())))
+        .await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), ("withheld", "signal.unspecified"), "{kind}");
+        assert_eq!(summary.elapsed > every * 5, waits, "{kind}: {:?}", summary.elapsed);
+        assert!(!holds(dir.path(), SECRET), "{kind}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_grant_lifts_a_denial_of_use_and_never_one_of_access() {
     let robots = "User-agent: *\nContent-Signal: ai-train=no\nDisallow: /closed\n";
     let day = |text: &str| Some(comity::config::Moment(text.parse().unwrap()));

@@ -48,6 +48,20 @@ async fn what_robots_txt_names_is_fetched_with_a_permit_and_what_it_refuses_is_n
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_withheld_sitemap_is_no_page() {
+    let (net, observer) = web([site("a.test", "User-agent: *\nAllow: /\nSitemap: /s.xml\n")
+        .page("/s.xml", urlset(&["http://a.test/x"]).field("X-Robots-Tag", "noai"))
+        .page("/x", Answer::text("x"))]);
+    let train = |file: &mut comity::config::ConfigFile| file.agent.purposes = Some(vec!["ai_train".to_owned()]);
+    let summary = run(crawler(&net, &["http://a.test/"]).configure(train)).await;
+    assert_eq!(asked(&observer, "http://a.test/s.xml"), 1);
+    assert_eq!(asked(&observer, "http://a.test/x"), 0, "nothing of it is read");
+    assert_eq!((summary.pages(), summary.sitemaps, summary.withheld.len()), (1, 1, 0));
+    assert_eq!(summary.sitemaps_damaged, 1, "said to have listed nothing");
+    assert_eq!(summary.queued, summary.pages() + summary.sitemaps);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_sitemap_speaks_for_its_own_host_and_those_that_name_it() {
     let (net, observer) = web([
         site("a.test", "Sitemap: http://cdn.test/a.xml\n").page("/x", Answer::text("x")),
