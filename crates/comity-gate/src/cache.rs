@@ -7,6 +7,7 @@ use comity_policy::{
     WallTime,
 };
 use comity_url::{CrawlUrl, Origin};
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 use crate::tdmrep::is_due;
@@ -39,7 +40,8 @@ pub(crate) struct RobotsCache {
     tdm: Option<Cache<RobotsKey, Arc<TdmFile>>>,
 }
 
-/// Bytes of tdmrep.json rules held at most (our choice: a few hundred an origin); what has no room is asked for again.
+/// Bytes of tdmrep.json rules held at most (our choice: a few hundred an origin). Beyond it the file that was not looked at for
+/// longest goes, about 100,000 origins back, and is asked for again.
 const MOST_TDM_BYTES: u64 = 32 << 20;
 
 /// What becomes of the entries of origins that nobody asks about.
@@ -80,7 +82,9 @@ impl RobotsCache {
     /// The same, which asks for tdmrep.json before the first page of an origin.
     pub(crate) fn asking_tdmrep(mut self, asks: bool) -> Self {
         let weight = |_: &RobotsKey, file: &Arc<TdmFile>| u32::try_from(file.heap_bytes() + 320).unwrap_or(u32::MAX);
-        self.tdm = asks.then(|| Cache::builder().weigher(weight).max_capacity(MOST_TDM_BYTES).build());
+        // By age alone: the newest was asked for because a page waits for it, and would be asked for again at once.
+        let lru = || Cache::builder().eviction_policy(EvictionPolicy::lru());
+        self.tdm = asks.then(|| lru().weigher(weight).max_capacity(MOST_TDM_BYTES).build());
         self
     }
 
@@ -232,7 +236,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use comity_policy::{Digest, RobotsCopy, RobotsEvent, SeededRandom};
+    use comity_policy::{Digest, RobotsCopy, RobotsEvent, SeededRandom, SiteFileState, TdmCopy};
     use comity_robots::RuleSet;
 
     const NOW: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
@@ -282,6 +286,40 @@ mod tests {
         eprintln!("bytes an origin beside its rule set: {bytes} in the cache, {idle_bytes} once idle");
         assert_eq!((stays.entries.entry_count(), goes.entries.entry_count()), (10_000, 0));
         assert!(idle_bytes <= 256 && bytes <= 640, "{idle_bytes} {bytes}");
+    }
+
+    #[test]
+    fn the_newest_tdmrep_json_has_room_however_often_the_others_are_asked() {
+        let rule = "{\"location\":\"/\",\"tdm-reservation\":1,\"x\":\"".to_owned() + &"x".repeat(2000) + "\"}";
+        let body = format!("[{}]", vec![rule; 500].join(","));
+        let rules = Arc::new(comity_signals::Tdmrep::parse(body.as_bytes(), "https://a.test"));
+        let copy = TdmCopy { digest: Digest::from_bytes([1; 32]), fetched: NOW, rules };
+        let file = Arc::new(TdmFile {
+            state: SiteFileState::Read,
+            status: Some(200),
+            asked: NOW,
+            until: NOW.after(Duration::from_secs(3600)),
+            final_url: None,
+            copy: Some(copy),
+        });
+        let (policy, most) = (Arc::new(RobotsPolicy::default()), MOST_TDM_BYTES / file.heap_bytes() as u64);
+        let cache = RobotsCache::new(policy, u64::MAX, Idle::Stays).asking_tdmrep(true);
+        let key = |n: u64| (Origin::parse(&format!("https://www.host-{n}.example")).unwrap(), Vantage::Direct);
+        let settle = || cache.tdm.as_ref().unwrap().run_pending_tasks();
+        for n in 0..most {
+            cache.store_tdm(key(n), file.clone());
+        }
+        for _ in 0..20 {
+            (0..most).for_each(|n| drop(cache.tdm(&key(n))));
+            settle();
+        }
+        for n in most..most + 3 {
+            cache.store_tdm(key(n), file.clone());
+            settle();
+            assert!(!cache.tdm_is_due(&key(n), NOW), "{n} of {most}: asked for, and forgotten at once");
+        }
+        let held = (0..most + 3).filter(|n| cache.tdm(&key(*n)).is_some()).count() as u64;
+        assert!(held <= most && held > 0, "{held} of {most}");
     }
 
     #[test]
