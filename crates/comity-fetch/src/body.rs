@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 
 use crate::deadline::Deadline;
 use crate::fault::Fault;
-use crate::intake::{Bounds, Intake};
+use crate::intake::{Bounds, Intake, Refused};
 use crate::link::{Link, Next};
 use crate::visit::Visit;
 use crate::{Read, ResponseHead, Sink, Want};
@@ -77,9 +77,11 @@ impl Visit {
         self.capture.body = taken.body;
         self.capture.decoded_len = taken.decoded;
         let whole = cut.is_none() && !left;
-        if taken.refused {
-            // What became of a body that is not kept is no fault; a broken coding or a cut says nothing any more.
+        if taken.refused.is_some() {
             self.capture.truncated = (received > 0 || !whole).then_some(Truncation::Unspecified);
+        }
+        if taken.refused == Some(Refused::ByWord) {
+            // What became of a body that is not kept is no fault; a broken coding or a cut says nothing any more.
         } else if let Some(fault) = cut {
             self.cut(fault);
         } else if let Some(fault) = taken.coding {

@@ -43,12 +43,20 @@ enum Held {
     Refused,
 }
 
+/// Why the sink refused a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// By what it read: whatever else the body had said, or what became of it, changes nothing.
+    ByWord,
+    /// By what it did not read.
+    BySilence,
+}
+
 /// The body at its end.
 pub(crate) struct Taken {
     /// Nothing where the sink refused it.
     pub(crate) body: Spool,
-    /// The sink refused it.
-    pub(crate) refused: bool,
+    pub(crate) refused: Option<Refused>,
     pub(crate) decoded: u64,
     /// What is wrong with its coding; looked for only in bodies that arrived whole.
     pub(crate) coding: Option<Fault>,
@@ -116,7 +124,7 @@ impl<'a> Intake<'a> {
             self.held = match (self.sink.keep(read), read) {
                 (Keep::Keep(permit), _) => Held::Kept(permit),
                 (Keep::Undecided, Read::Piece) => Held::Undecided,
-                (Keep::Undecided | Keep::Refuse, _) => Held::Refused,
+                (Keep::Undecided | Keep::Refuse | Keep::Silent, _) => Held::Refused,
             };
         }
         matches!(self.held, Held::Refused)
@@ -156,13 +164,14 @@ impl<'a> Intake<'a> {
         let coding = flaw.map(|what| Fault::new(Reason::FetchCoding, what));
         // What was let through by its begin may be refused by its end.
         let permit = match self.held {
-            Held::Refused => None,
+            Held::Refused => Err(Refused::ByWord),
             Held::Undecided | Held::Kept(_) => match self.sink.keep(Read::End) {
-                Keep::Keep(permit) => Some(permit),
-                Keep::Undecided | Keep::Refuse => None,
+                Keep::Keep(permit) => Ok(permit),
+                Keep::Silent => Err(Refused::BySilence),
+                Keep::Undecided | Keep::Refuse => Err(Refused::ByWord),
             },
         };
-        let (refused, decoded) = (permit.is_none(), self.decoded);
+        let (refused, decoded) = (permit.as_ref().err().copied(), self.decoded);
         Taken { body: permit.map(|permit| self.coded.finish(permit)).unwrap_or_default(), refused, decoded, coding }
     }
 

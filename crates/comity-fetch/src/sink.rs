@@ -39,6 +39,8 @@ pub enum Keep {
     Keep(ContentPermit),
     /// Nothing of it may.
     Refuse,
+    /// Nothing of it may, since nothing that was read lets it be: where it was cut that stays a fault, for the rest may say more.
+    Silent,
 }
 
 impl Keep {

@@ -131,6 +131,31 @@ impl Sink for Judge {
     }
 }
 
+/// A body that is left by what it said is left whatever became of it; one that said nothing yet was cut.
+#[tokio::test(start_paused = true)]
+async fn a_cut_is_a_fault_of_what_only_silence_refuses() {
+    use comity_fetch::Keep;
+    let rows: [(fn() -> Keep, Option<Reason>); 3] = [
+        (|| Keep::Silent, Some(Reason::FetchReset)),
+        (|| Keep::Refuse, None),
+        (Keep::unjudged, Some(Reason::FetchReset)),
+    ];
+    for (at_end, fault) in rows {
+        let name = format!("{:?}", at_end());
+        let mut wire = answer(&body(1000));
+        wire.truncate(wire.len() - 100);
+        let rig = Rig::with(config(), move |_, _| once(&wire));
+        let permit = rig.permit("http://a.test/").await;
+        let at_bound = Keep::Undecided;
+        let mut sink = Judge { rig: rig.fetcher.clone(), at_bound, at_end: at_end(), asked: Vec::new() };
+        let mut fetched = rig.fetcher.fetch(permit, &mut sink).await;
+        assert_eq!(fetched.capture.fault, fault, "{name}");
+        assert_eq!(fetched.capture.body.is_empty(), !name.starts_with("Keep("), "{name}");
+        assert!(fetched.capture.truncated.is_some(), "{name}");
+        rig.settle(&mut fetched);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn nothing_reaches_a_file_or_the_capture_before_it_may_be_kept() {
     use comity_fetch::{Keep, Read};

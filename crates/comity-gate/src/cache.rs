@@ -249,6 +249,7 @@ mod tests {
             final_url: None,
             validators: None,
             rules: [rules.clone()].into(),
+            policies: comity_signals::PolicyGroups::default(),
         };
         #[expect(clippy::disallowed_methods, reason = "the test plays the flight")]
         let mut life = RobotsLife::new(origin.clone(), policy.clone());

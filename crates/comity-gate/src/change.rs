@@ -1,9 +1,12 @@
 //! Settings that change while a gate works.
 
+use std::future::Future as _;
 use std::sync::{Arc, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use comity_policy::{OptOuts, Overrides, Politeness, Terms, Turn};
 use comity_url::Origin;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::overrides::Expiry;
 use crate::rates::Rates;
@@ -12,7 +15,7 @@ use crate::{Gate, OptOutFiles, Rate};
 /// What may be set anew while a gate works. Everything else of a [`GateConfig`](crate::GateConfig) is for its whole life.
 #[derive(Clone, Debug)]
 pub struct GateChange {
-    /// Pacing. `total` and `own_networks` stay as they were at the start.
+    /// Pacing. `own_networks` stay as they were at the start. What is open above a lower `total` ends; nothing takes its place.
     pub politeness: Politeness,
     /// Written exceptions.
     pub overrides: Overrides,
@@ -28,13 +31,13 @@ impl Gate {
     /// Puts new settings in force, for everything that is judged or admitted from now on. A permit that was given holds; one
     /// that rests on an override which is there no longer is not given any more.
     ///
-    /// A rate that changed begins anew: its first request may leave at once. Paces are kept: a longer delay runs from the head
+    /// Called within a Tokio runtime. A rate that changed begins anew: its first request may leave at once. Paces are kept: a longer delay runs from the head
     /// that came last.
     pub fn change(&self, change: GateChange) {
         let inner = &self.inner;
         let before = inner.pacer.rules();
         let GateChange { politeness, overrides, optouts, max_rate, max_rate_domain } = change;
-        let politeness = Politeness { total: before.total, own_networks: before.own_networks.clone(), ..politeness };
+        let politeness = Politeness { own_networks: before.own_networks.clone(), ..politeness };
         let terms = Terms {
             max_crawl_delay: politeness.max_crawl_delay,
             delay: politeness.delay,
@@ -44,10 +47,28 @@ impl Gate {
         inner.optouts.add(optouts);
         inner.expiry.begin(&terms.overrides);
         *inner.terms.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(terms);
+        self.set_places(before.total, politeness.total);
         inner.pacer.set_rules(politeness);
         let mut rates = inner.rates.write().unwrap_or_else(PoisonError::into_inner);
         if !rates.are(max_rate, max_rate_domain) {
             *rates = Arc::new(Rates::new(max_rate, max_rate_domain, inner.clock.clone()));
+        }
+    }
+
+    /// More places at once; fewer as those in use come free. Who waited before the change is served first.
+    fn set_places(&self, before: u32, after: u32) {
+        let (before, after, places) = (places(before), places(after), self.inner.places.clone());
+        if after >= before {
+            places.add_permits(after - before);
+            return;
+        }
+        let rest = before - after - places.forget_permits(before - after);
+        let Ok(rest @ 1..) = u32::try_from(rest) else { return };
+        // Polled here, so that it stands in the line before anybody who comes after this change.
+        let mut waiting = Box::pin(places.acquire_many_owned(rest));
+        match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(free) => drop(free.map(OwnedSemaphorePermit::forget)),
+            Poll::Pending => drop(tokio::spawn(async move { waiting.await.map(OwnedSemaphorePermit::forget) })),
         }
     }
 
@@ -75,6 +96,11 @@ impl Gate {
     pub(crate) fn rates(&self) -> Arc<Rates> {
         self.inner.rates.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// Places for so many open requests: one at least, and as many as a semaphore counts.
+pub(crate) fn places(total: u32) -> usize {
+    usize::try_from(total.max(1)).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
 }
 
 impl Expiry {

@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use comity_policy::RobotsPolicy;
 use comity_robots::RuleSet;
+use comity_signals::PolicyGroups;
 
 /// Compiles robots.txt bytes for every token list, and shares equal rule sets between origins: millions of hosts of one
 /// platform serve one file.
@@ -29,10 +30,12 @@ impl Compiler {
         &self.policy
     }
 
-    /// The rules per token list, in the order of the lists.
-    pub(crate) fn compile(&self, bytes: &[u8]) -> Box<[RuleSet]> {
+    /// The rules per token list, in the order of the lists; and the groups of policy tokens.
+    pub(crate) fn compile(&self, bytes: &[u8]) -> (Box<[RuleSet]>, PolicyGroups) {
+        let dialect = self.policy.dialect;
         let tokens = self.token_lists.iter().map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
-        tokens.map(|tokens| self.share(RuleSet::parse(bytes, &tokens, self.policy.dialect))).collect()
+        let rules = tokens.map(|tokens| self.share(RuleSet::parse(bytes, &tokens, dialect))).collect();
+        (rules, PolicyGroups::parse(bytes, dialect))
     }
 
     /// The same set as it is held already, if it is.
@@ -69,7 +72,7 @@ mod tests {
         let counted = allocation_counter::measure(|| copies.extend((0..1000).map(|_| compiler.compile(file))));
         assert!(held > 100 && counted.bytes_current <= 1000 * 8, "{held} {}", counted.bytes_current);
         for n in 0..20_000 {
-            let set = compiler.compile(format!("User-agent: *\nDisallow: /{n}\n").as_bytes());
+            let (set, _) = compiler.compile(format!("User-agent: *\nDisallow: /{n}\n").as_bytes());
             assert!(!set[0].allows(format!("/{n}").as_bytes()) && set[0].allows(b"/x"), "{n}");
         }
     }

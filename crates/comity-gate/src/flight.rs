@@ -334,10 +334,10 @@ impl Gate {
 }
 
 /// A resolver that fails for now is asked again so often, after this wait and twice it.
-const RESOLVER_RETRIES: u32 = 2;
+pub(crate) const RESOLVER_RETRIES: u32 = 2;
 /// After an exit that failed the next try waits as long as after a first failure of a site.
 const EXIT_WAIT: Duration = comity_policy::Politeness::BACKOFF_BASE;
-const RESOLVER_WAIT: Duration = Duration::from_secs(2);
+pub(crate) const RESOLVER_WAIT: Duration = Duration::from_secs(2);
 /// A resolver that answered for another name within this time is at work: the fault is this name's.
 const RESOLVER_AT_WORK: Duration = Duration::from_secs(60);
 

@@ -15,6 +15,7 @@ use comity_url::{CrawlUrl, Origin};
 use tokio::sync::{Semaphore, watch};
 
 use crate::cache::{Idle, RobotsCache, RobotsKey};
+use crate::change::places;
 use crate::compiler::Compiler;
 use crate::flight::Flight;
 use crate::optouts::LiveOptOuts;
@@ -136,7 +137,7 @@ impl Gate {
         let own = [config.identity.tokens().to_vec()];
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
         let text = |list: &Vec<ProductToken>| list.iter().map(|token| token.as_str().to_owned()).collect();
-        let total = usize::try_from(config.politeness.total.max(1)).unwrap_or(usize::MAX);
+        let total = places(config.politeness.total);
         let follows = config.state.as_ref().is_some_and(|state| state.follows_another_process());
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one owner of the pacer")]
         let pacer = if follows {
@@ -160,7 +161,7 @@ impl Gate {
             flights: Mutex::default(),
             tdm_flights: Mutex::default(),
             closing: watch::Sender::new(false),
-            places: Arc::new(Semaphore::new(total.min(Semaphore::MAX_PERMITS))),
+            places: Arc::new(Semaphore::new(total)),
             queues: Queues::new(config.max_waiting),
             rates: RwLock::new(Arc::new(Rates::new(config.max_rate, config.max_rate_domain, clock.clone()))),
             parks: Parks::default(),

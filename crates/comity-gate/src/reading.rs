@@ -131,13 +131,15 @@ fn redirect(url: &CrawlUrl, capture: &Capture, status: u16) -> Hop {
 
 fn compile(asked: &Asked<'_>, capture: &Capture, body: &FileBody) -> (RobotsCopy, KeptFile) {
     let digest = Digest::from_bytes(Sha256::digest(&body.bytes).into());
+    let (rules, policies) = asked.compiler.compile(&body.bytes);
     let copy = RobotsCopy {
         digest,
         bytes: body.seen,
         truncated: body.seen > MAX_BYTES as u64,
         final_url: Some(capture.url.clone()).filter(|url| *url != asked.origin.robots_url()),
         validators: validators(capture).map(Box::new),
-        rules: asked.compiler.compile(&body.bytes),
+        rules,
+        policies,
     };
     (copy, (digest, body.bytes.clone()))
 }

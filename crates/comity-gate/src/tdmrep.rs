@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use crate::cache::RobotsKey;
-use crate::flight::{Flight, When};
+use crate::flight::{Flight, RESOLVER_RETRIES, RESOLVER_WAIT, When};
 use crate::{Admission, Gate, RobotsNews, SiteFileOutcome, SiteFileVisit};
 
 /// Whether a site's tdmrep.json is asked for.
@@ -55,6 +55,8 @@ const MOST_READ: usize = Tdmrep::MAX_BYTES + 1;
 enum Step {
     /// It is settled.
     Known(TdmFile),
+    /// It was not asked for; `own_word` when the site itself would not have it.
+    NotAsked { own_word: bool },
     /// It goes on there.
     Redirect(CrawlUrl, u16),
     /// Not now.
@@ -123,6 +125,10 @@ impl Gate {
             match self.step(origin, &url, hop).await {
                 Step::Known(file) => return self.tdmrep_known(key, file, before.as_deref()),
                 Step::Later(hold) => return Some(hold),
+                Step::NotAsked { own_word } => {
+                    let file = self.outcome(SiteFileState::NotAsked, None);
+                    return self.tdmrep_known(key, file, before.as_deref().filter(|_| !own_word));
+                }
                 Step::Redirect(target, status) if hop == MOST_HOPS || asked.contains(&target) => {
                     let file = self.outcome(SiteFileState::RedirectLimit, Some(status));
                     return self.tdmrep_known(key, file, before.as_deref());
@@ -135,7 +141,7 @@ impl Gate {
 
     fn tdmrep_known(&self, key: &RobotsKey, mut file: TdmFile, before: Option<&TdmFile>) -> Option<Hold> {
         // What was not learnt takes nothing back.
-        if file.state == SiteFileState::Unreachable {
+        if matches!(file.state, SiteFileState::Unreachable | SiteFileState::NotAsked) {
             file.copy = before.and_then(|before| before.copy.clone());
         }
         tracing::debug!(origin = %key.0, state = file.state.as_str(), status = file.status, "tdmrep.json");
@@ -160,12 +166,16 @@ impl Gate {
             Err(NoTurn::NotAsked(decision, reason, detail)) => {
                 let outcome = SiteFileOutcome::NotAsked(reason, detail);
                 self.inner.recorder.tdmrep_visit(visit(decision, outcome)).await;
-                return Step::Known(self.outcome(SiteFileState::NotAsked, None));
+                if reason == Reason::FetchDnsTimeout {
+                    return Step::Known(self.outcome(SiteFileState::Unreachable, None));
+                }
+                let word = matches!(reason, Reason::RobotsDisallow | Reason::RobotsDisallowAll | Reason::Optout);
+                return Step::NotAsked { own_word: word && hop == 0 };
             }
         };
         let decision = match permit.errand() {
             comity_policy::Errand::Judged(decision) => decision.clone(),
-            comity_policy::Errand::Robots { .. } => return Step::Known(self.outcome(SiteFileState::NotAsked, None)),
+            comity_policy::Errand::Robots { .. } => return Step::NotAsked { own_word: false },
         };
         let request = Request { max_body: Some(MOST_READ as u64), cookies: CookieUse::None, ..Request::default() };
         let mut sink = Bounded::default();
@@ -219,7 +229,7 @@ impl Gate {
         let mut closing = self.inner.closing.subscribe();
         let later = |reason, wait| NoTurn::Later(Hold { reason, wait: Some(wait) });
         // A robots.txt that is over before it is looked at stays over.
-        let mut rounds = 3;
+        let (mut rounds, mut tries) = (3, 0);
         loop {
             if *self.inner.closing.borrow() {
                 return Err(later(Reason::FetchCancelled, PATIENCE));
@@ -244,6 +254,12 @@ impl Gate {
                 Admission::Permit(permit) => return Ok(permit),
                 Admission::OptedOut(refusal) => {
                     return Err(NoTurn::NotAsked(refusal.decision().clone(), refusal.reason(), None));
+                }
+                // As robots.txt: a resolver that fails once may answer the next time.
+                Admission::Refuse(refused) if refused.reason == Reason::FetchDnsTimeout && tries < RESOLVER_RETRIES => {
+                    tries += 1;
+                    tokio::time::sleep(RESOLVER_WAIT * tries).await;
+                    continue;
                 }
                 Admission::Refuse(refused) => {
                     return Err(NoTurn::NotAsked(decision, refused.reason, Some(refused.detail)));

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, SystemClock};
-use comity_gate::{Admission, AskTdmrep, Gate, GateConfig};
+use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, ResolveError, SystemClock};
+use comity_gate::{Admission, AskTdmrep, Gate, GateChange, GateConfig, OptOutFiles};
 use comity_policy::{Identity, Judge, Judgement, OriginPace, Politeness, Reason, SeededRandom, WallTime};
 use comity_testweb::{Answer, Auditor, MemoryNet, Observer, Site, Target, Web};
 use comity_url::{CrawlUrl, Origin};
@@ -255,6 +255,55 @@ async fn tdmrep_json_is_asked_once_a_day_and_a_failure_takes_nothing_back() {
     }
 }
 
+/// What was read holds on through whatever is no word of the site itself: a resolver that fails, a redirect to where we may not
+/// ask. The robots.txt lives on meanwhile, so pages would be fetched.
+#[tokio::test(start_paused = true)]
+async fn what_tdmrep_json_said_holds_on_through_what_is_not_the_sites_own_word() {
+    let one = || Answer::status(200).content("application/json", r#"[{"location":"/","tdm-reservation":1}]"#);
+    let moved = || Answer::redirect(302, Target::Verbatim("http://b.test/file".to_owned()));
+    let open = || Answer::text("User-agent: *\nAllow: /\n").field("Cache-Control", "max-age=46800");
+    let closed =
+        || Answer::text(format!("User-agent: *\nDisallow: {TDMREP}\n")).field("Cache-Control", "max-age=46800");
+    // Name, second answer of the file, second robots.txt, seconds that the resolver fails for; requests then, and whether the
+    // file's 1 holds.
+    let rows = [
+        ("a resolver that fails once", one(), open(), 3, 2, true),
+        ("a resolver that goes on failing", one(), open(), 60, 1, true),
+        ("moved to where nobody may ask", moved(), open(), 0, 2, true),
+        ("the site's own robots.txt", one(), closed(), 0, 1, false),
+    ];
+    for (name, second, robots, fails, requests, holds) in rows {
+        let site = Site::new().name("a.test").robots_answers([open(), robots]).page_answers(TDMREP, [one(), second]);
+        let other = Site::new().name("b.test").robots("User-agent: *\nDisallow: /\n");
+        let (net, observer) = Web::builder(1).site(site).site(other).build().unwrap().in_memory();
+        let (gate, _) = open_for(&net, &["ai_train"], AskTdmrep::WhenNeeded);
+        let url = CrawlUrl::parse("http://a.test/x").unwrap();
+        let is_refused = || match gate.judge(&url) {
+            Judgement::Refuse(refusal) => refusal.reason() == Reason::SignalAiTrain,
+            Judgement::Allow(_) => false,
+            other => panic!("{name}: {other:?}"),
+        };
+        gate.robots(&origin()).await;
+        assert!(is_refused(), "{name}");
+        tokio::time::sleep(Duration::from_secs(13 * 3600 + 60)).await;
+        gate.robots(&origin()).await;
+        assert_eq!((asked(&observer, "/robots.txt"), asked(&observer, TDMREP)), (2, 1), "{name}: robots.txt lives on");
+        tokio::time::sleep(Duration::from_secs(11 * 3600)).await;
+        if fails > 0 {
+            net.set_resolve_fault("a.test", Some(ResolveError::Temporary("no server answers".into())));
+        }
+        let learning = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.robots(&origin()).await.hold }
+        });
+        tokio::time::sleep(Duration::from_secs(fails)).await;
+        net.set_resolve_fault("a.test", None);
+        assert_eq!(learning.await.unwrap(), None, "{name}");
+        assert_eq!(asked(&observer, TDMREP), requests, "{name}");
+        assert_eq!(is_refused(), holds, "{name}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn two_origins_whose_files_point_at_each_other_wait_for_nobody() {
     let to = |host: &str| Answer::redirect(302, Target::Verbatim(format!("http://{host}{TDMREP}")));
@@ -288,4 +337,58 @@ async fn tdmrep_json_is_asked_of_nobody_for_whom_it_can_change_nothing() {
         assert!(visit(&gate, &fetcher, "/a").await.is_some());
         assert_eq!(asked(&observer, TDMREP), times, "{purposes:?} {ask:?}");
     }
+}
+
+/// Places for open requests follow a change either way, at once where they are free and else as they come free.
+#[tokio::test(start_paused = true)]
+async fn places_follow_a_change_of_total() {
+    let sites = (0..6).map(|n| Site::new().name(format!("s{n}.test")));
+    let (net, _) = sites.fold(Web::builder(1), |web, site| web.site(site)).build().unwrap().in_memory();
+    let (gate, _) = open(&net);
+    let urls: Vec<CrawlUrl> = (0..6).map(|n| CrawlUrl::parse(&format!("http://s{n}.test/")).unwrap()).collect();
+    let set = |total| {
+        let politeness = Politeness { total, ..Politeness::clone(&gate.politeness()) };
+        let overrides = gate.overrides();
+        let optouts = OptOutFiles::default();
+        gate.change(GateChange { politeness, overrides, optouts, max_rate: None, max_rate_domain: None });
+    };
+    for url in &urls {
+        gate.robots(url.origin()).await;
+    }
+    // As many permits as are given when nobody gives one back.
+    let take = async |from: usize| {
+        let mut taken = Vec::new();
+        for url in &urls[from..] {
+            let Judgement::Allow(allowance) = gate.judge(url) else { panic!("{url}") };
+            let admitting = gate.admit(allowance, OriginPace::default());
+            match tokio::time::timeout(Duration::from_secs(60), admitting).await {
+                Ok(Admission::Permit(permit)) => taken.push(permit),
+                Ok(other) => panic!("{other:?}"),
+                Err(_) => break,
+            }
+        }
+        taken
+    };
+    for (total, wanted) in [(2, 2), (1, 1), (5, 5), (3, 3)] {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        set(total);
+        assert_eq!(take(0).await.len(), wanted, "{total}");
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let mut open = take(0).await;
+    set(1);
+    open.pop();
+    open.pop();
+    tokio::task::yield_now().await;
+    assert_eq!(take(3).await.len(), 0, "one is open still");
+    drop(open);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(take(0).await.len(), 1);
+    // A rise takes back a fall that was not through yet.
+    set(3);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let open = take(0).await;
+    set(1);
+    set(4);
+    assert_eq!((open.len(), take(3).await.len()), (3, 1));
 }

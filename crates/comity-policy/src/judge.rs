@@ -7,7 +7,7 @@ use comity_url::{CrawlUrl, Origin};
 
 use crate::{
     AskedPace, Decision, Grant, Grants, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis,
-    RobotsLife, RobotsState, RuleEvidence, Silence, Standing, TdmFile, Vantage, WallTime, content,
+    RobotsCopy, RobotsLife, RobotsState, RuleEvidence, Silence, Standing, TdmFile, Vantage, WallTime, content,
 };
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
@@ -155,7 +155,7 @@ pub fn judge_site(
         }
         Standing::Rules { copy, stale } => {
             let state = if stale { RobotsState::StaleOk } else { RobotsState::Fresh };
-            by_rules(url, &copy.rules, |list| life.basis(state, list), (tdmrep, terms), lifting, now)
+            by_rules(url, copy, |list| life.basis(state, list), (tdmrep, terms), lifting, now)
         }
         Standing::Denied if lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallowAll) => {
             open(url, life.basis(RobotsState::Absent, 0), lifting, now)
@@ -234,13 +234,13 @@ impl Terms {
 
 fn by_rules(
     url: &CrawlUrl,
-    lists: &[RuleSet],
+    copy: &RobotsCopy,
     basis: impl Fn(usize) -> RobotsBasis,
     (tdmrep, terms): Basis<'_>,
     mut lifting: Lifting,
     now: WallTime,
 ) -> Judgement {
-    let target = url.request_target().as_bytes();
+    let (target, lists) = (url.request_target().as_bytes(), &*copy.rules);
     let Some((list, set, verdict)) = strictest(lists, target) else {
         // A copy without a rule set cannot be judged by: fail closed, ask again.
         return Judgement::NeedsRobots(url.origin().clone());
@@ -258,10 +258,10 @@ fn by_rules(
         Evidence::NoRule => (Reason::Ok, None),
     };
     let lifted = !verdict.allowed() && lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallow);
-    let preferences = strictest_preferences(lists, target, if lifted { Access::Lifted } else { Access::ByRules });
+    let preferences = strictest_preferences(copy, target, if lifted { Access::Lifted } else { Access::ByRules });
     let is_open = verdict.allowed() || lifted;
     // A path that may not be crawled has no preferences.
-    let preferences = if is_open { with_tdmrep(preferences, tdmrep, url) } else { preferences };
+    let preferences = if is_open { with_tdmrep(preferences, tdmrep, url) } else { Preferences::none() };
     let grants = content::granted(&preferences, terms, url.origin(), now);
     let refusal = if is_open {
         terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
@@ -297,19 +297,21 @@ fn strictest<'a>(lists: &'a [RuleSet], target: &[u8]) -> Option<(usize, &'a Rule
     first
 }
 
-/// The preferences of all token lists: any denial denies.
-fn strictest_preferences(lists: &[RuleSet], target: &[u8], access: Access) -> Preferences {
+/// The preferences of all token lists and of the groups of policy tokens: any denial denies. Of a target that a list refuses
+/// nobody asks.
+fn strictest_preferences(copy: &RobotsCopy, target: &[u8], access: Access) -> Preferences {
     let read = |set| match access {
         Access::ByRules => comity_signals::robots_preferences(set, target),
         Access::Lifted => comity_signals::robots_preferences_despite_refusal(set, target),
     };
-    match lists {
+    let said = match &*copy.rules {
         [only] => read(only),
         several => {
             let statements: Vec<_> = several.iter().flat_map(|set| read(set).statements().to_vec()).collect();
             Preferences::combine(&statements)
         }
-    }
+    };
+    said.with(copy.policies.denials(target))
 }
 
 fn allow(url: &CrawlUrl, decision: Decision) -> Judgement {

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use comity_robots::RuleSet;
+use comity_signals::PolicyGroups;
 use comity_url::CrawlUrl;
 
 use crate::{Digest, Reason};
@@ -41,6 +42,8 @@ pub struct RobotsCopy {
     pub validators: Option<Box<Validators>>,
     /// Rules per token list, in the order of the lists; the strictest answer wins.
     pub rules: Box<[RuleSet]>,
+    /// The groups of policy tokens, which deny uses and change no access; the same for every list.
+    pub policies: PolicyGroups,
 }
 
 /// The validators of an answer (RFC 9110 §8.8): with them a copy is asked anew for the price of a 304.

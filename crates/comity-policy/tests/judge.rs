@@ -9,7 +9,7 @@ use comity_policy::{
     SeededRandom, Terms, WallTime, judge,
 };
 use comity_robots::{Dialect, Robots};
-use comity_signals::{Declared, Purpose};
+use comity_signals::{Declared, PolicyGroups, Purpose};
 use comity_url::CrawlUrl;
 
 fn now() -> WallTime {
@@ -34,6 +34,7 @@ fn rules(text: &str) -> RobotsLife {
         final_url: Some(url("https://www.a.test/robots.txt")),
         validators: None,
         rules: [Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)].into(),
+        policies: PolicyGroups::parse(text.as_bytes(), Dialect::Standard),
     };
     life(RobotsEvent::Parsed { status: 200, copy, max_age: None })
 }
@@ -126,5 +127,39 @@ fn a_url_is_refused_when_every_declared_purpose_is_denied() {
             _ => None,
         };
         assert_eq!(got, refused, "{name}");
+    }
+}
+
+/// What a policy token denies counts in the crawl's own decision: for its purpose, under its path, without changing access.
+#[test]
+fn a_policy_token_denies_its_use_and_no_access() {
+    let deny = "User-agent: __usage_ai-training\nDisallow: /p\n";
+    let rows = [
+        (deny.to_owned(), "https://a.test/p/x", Purpose::AiTrain, Some(Reason::SignalAiTrain)),
+        (deny.to_uppercase(), "https://a.test/P", Purpose::AiTrain, Some(Reason::SignalAiTrain)),
+        (
+            format!("User-agent: *\nAllow: /\n\n{deny}"),
+            "https://a.test/p",
+            Purpose::AiTrain,
+            Some(Reason::SignalAiTrain),
+        ),
+        (format!("{deny}Allow: /p/x\n"), "https://a.test/p/x", Purpose::AiTrain, None),
+        (deny.to_owned(), "https://a.test/q", Purpose::AiTrain, None),
+        (deny.to_owned(), "https://a.test/p", Purpose::Search, None),
+        (
+            format!("User-agent: *\nDisallow: /p\n\n{deny}"),
+            "https://a.test/p",
+            Purpose::AiTrain,
+            Some(Reason::RobotsDisallow),
+        ),
+    ];
+    for (file, page, purpose, wanted) in rows {
+        let terms = Terms { purposes: vec![Declared::Judged(purpose)], ..Terms::default() };
+        let got = match judge(&url(page), &rules(&file), &terms, OptOuts::nobody(), now()) {
+            Judgement::Allow(_) => None,
+            Judgement::Refuse(refusal) => Some(refusal.reason()),
+            other => panic!("{file}: {other:?}"),
+        };
+        assert_eq!(got, wanted, "{page} of {file}");
     }
 }

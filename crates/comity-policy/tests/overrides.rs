@@ -11,7 +11,7 @@ use comity_policy::{
     RobotsState, SeededRandom, Terms, WallTime, judge,
 };
 use comity_robots::{Dialect, Robots};
-use comity_signals::{Declared, Purpose, Verdict};
+use comity_signals::{Declared, PolicyGroups, Purpose, Verdict};
 use comity_url::{CrawlUrl, Origin};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -155,6 +155,7 @@ fn rules(text: &str) -> RobotsLife {
         final_url: None,
         validators: None,
         rules: [Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)].into(),
+        policies: PolicyGroups::parse(text.as_bytes(), Dialect::Standard),
     };
     life(RobotsEvent::Parsed { status: 200, copy, max_age: None })
 }

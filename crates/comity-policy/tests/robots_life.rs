@@ -8,6 +8,7 @@ use comity_policy::{
     Digest, OnUnreachable, Reason, RobotsCopy, RobotsEvent, RobotsLife, RobotsPolicy, SeededRandom, Standing, WallTime,
 };
 use comity_robots::{Dialect, Robots};
+use comity_signals::PolicyGroups;
 use comity_url::Origin;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -31,6 +32,7 @@ fn copy(text: &str) -> RobotsCopy {
         final_url: None,
         validators: None,
         rules: [Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)].into(),
+        policies: PolicyGroups::parse(text.as_bytes(), Dialect::Standard),
     }
 }
 

@@ -92,7 +92,7 @@ pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, MAX_DIAGNOSTICS_PE
 pub use head::{HeadFacts, LicenceLink, RobotsMeta};
 pub use options::{LegacyLabels, OthersTokens, Profile, SignalOptions};
 pub use page::{PageReader, PageSignals, page_signals};
-pub use policy_tokens::PolicyToken;
+pub use policy_tokens::{PolicyGroups, PolicyToken};
 pub use preferences::Preferences;
 pub use price::{Budget, PaymentAction, PaymentDemand, PaymentKind, Price};
 pub use purpose::{Declared, ParsePurposeError, Purpose};

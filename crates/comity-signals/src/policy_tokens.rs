@@ -4,7 +4,7 @@
 use comity_robots::{Dialect, Evidence, Robots, RuleSet};
 
 use crate::found::{Carried, Found, Ground};
-use crate::{Place, Purpose, Source, Verdict};
+use crate::{Place, Purpose, Source, Statement, Verdict};
 
 /// The table; see its head for the format.
 const TABLE: &str = include_str!("policy_tokens.tsv");
@@ -33,20 +33,46 @@ impl PolicyToken {
     }
 }
 
-/// The groups of one robots.txt that policy tokens name, compiled.
+/// The groups of one robots.txt that policy tokens name, compiled; of nearly every file none, which costs no heap.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PolicyGroups(Vec<(PolicyToken, RuleSet)>);
+pub struct PolicyGroups(Box<[(PolicyToken, RuleSet)]>);
 
 impl PolicyGroups {
     /// A token that no group names says nothing: `*` speaks to crawlers, and is never taken for it.
-    pub(crate) fn compile(robots: &Robots, dialect: Dialect) -> Self {
+    #[must_use]
+    pub fn compile(robots: &Robots, dialect: Dialect) -> Self {
         let named = PolicyToken::all().filter(|policy| robots.names(policy.token));
         Self(named.map(|policy| (policy, robots.rules(&[policy.token], dialect))).collect())
     }
 
+    /// The same from the bytes of the file. One without any of the tokens, which is nearly every file, is not parsed for it.
+    #[must_use]
+    pub fn parse(file: &[u8], dialect: Dialect) -> Self {
+        let stands = |token: &str| file.windows(token.len()).any(|part| part.eq_ignore_ascii_case(token.as_bytes()));
+        if !PolicyToken::all().any(|policy| stands(policy.token)) {
+            return Self::default();
+        }
+        Self::compile(&Robots::parse(file), dialect)
+    }
+
+    /// What the groups deny of the resource at `target` (path and query in bytes, as they are sent). They say nothing of one that
+    /// may not be crawled: that is the caller's to know.
+    #[must_use]
+    pub fn denials(&self, target: &[u8]) -> Vec<Statement> {
+        let mut found = Found::default();
+        self.read(&mut found, target);
+        found.statements
+    }
+
+    /// Bytes held on the heap, for the weigher of a cache. What clones share is counted in each.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.0) + self.0.iter().map(|(_, rules)| rules.heap_bytes()).sum::<usize>()
+    }
+
     /// States what the groups deny. What they allow is no permission (our choice: permissions never propagate).
     pub(crate) fn read(&self, found: &mut Found, target: &[u8]) {
-        for (policy, rules) in &self.0 {
+        for (policy, rules) in &*self.0 {
             let evidence = rules.evidence(target);
             let Evidence::Rule(rule) = evidence else { continue };
             if evidence.allowed() {

@@ -36,7 +36,8 @@ pub struct RobotsReading {
 }
 
 /// What the selected group of a robots.txt says about uses of the resource at `target` (path and query in bytes, as
-/// they are sent), by the default [`SignalOptions`]: the short form of [`RobotsReading::read`].
+/// they are sent), by the default [`SignalOptions`]: the short form of [`RobotsReading::read`]. Groups of policy tokens are no
+/// part of a rule set: see [`PolicyGroups`].
 #[must_use]
 pub fn robots_preferences(rules: &RuleSet, target: &[u8]) -> Preferences {
     if rules.signals().is_empty() && rules.file_signals().is_empty() {

@@ -40,7 +40,9 @@ pub(crate) fn fetched(event: &Fetched, http: &Http<'_>, made: Made<'_>) -> Recor
         Errand::Robots { .. } => None,
     };
     let ended = capture.started.after(capture.timings.total);
-    let withheld = decision.filter(|decision| decision.is_withheld() && capture.status.is_some());
+    // Silence of what was cut is no word of the site: the fault is what happened.
+    let is_cut = |decision: &Decision| decision.reason == Reason::SignalUnspecified && capture.fault.is_some();
+    let withheld = decision.filter(|decision| decision.is_withheld() && capture.status.is_some() && !is_cut(decision));
     let fault = capture.fault.filter(|_| withheld.is_none());
     let reason = fault.or_else(|| decision.map(|d| d.reason)).unwrap_or(Reason::Ok);
     let ends = Ends {

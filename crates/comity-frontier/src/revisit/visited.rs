@@ -25,6 +25,9 @@ pub struct Visited {
     pub capture: Option<CaptureRef>,
     /// Answers 404 or 410 in a row.
     pub gone: u8,
+    /// The answer that the validators belong to said nothing of its own use. Where it did, or that is not known, they are not
+    /// sent: a 304 repeats neither its fields nor its page, and would be decided without its words.
+    pub is_silent: bool,
 }
 
 /// The capture that holds a body.
@@ -54,6 +57,8 @@ const PAYLOAD: u8 = 8;
 const CAPTURE: u8 = 16;
 const RECORD_ID: u8 = 32;
 const URL: u8 = 64;
+/// Not set by versions that did not look.
+const SILENT: u8 = 128;
 
 impl Visited {
     /// Never visited; the first visit is followed by another one after about `interval`.
@@ -82,6 +87,7 @@ impl Visited {
             (CAPTURE, capture.is_some()),
             (RECORD_ID, id.is_some()),
             (URL, url.is_some()),
+            (SILENT, self.is_silent),
         ];
         out.extend([VERSION, set.into_iter().filter(|flag| flag.1).fold(0, |flags, flag| flags | flag.0)]);
         put_moment(out, self.at);
@@ -100,7 +106,7 @@ impl Visited {
         }
         let flags = cursor.byte()?;
         let has = |flag: u8| flags & flag != 0;
-        if flags & 0x80 != 0 || (has(RECORD_ID | URL) && !has(CAPTURE)) {
+        if has(RECORD_ID | URL) && !has(CAPTURE) {
             return Err(RecordError::Field("flags"));
         }
         let at = if has(AT) { Some(moment(cursor)?) } else { None };
@@ -112,7 +118,8 @@ impl Visited {
         let url = if has(URL) { Some(crawl_url(text(cursor, LONGEST_URL)?.as_bytes(), "capture")?) } else { None };
         let capture = date.map(|date| CaptureRef { date, record_id, url });
         let (interval, gone) = (Duration::from_millis(cursor.number()?), cursor.byte()?);
-        Ok(Self { at, interval, validators: Validators { etag, last_modified }, payload, capture, gone })
+        let (validators, is_silent) = (Validators { etag, last_modified }, has(SILENT));
+        Ok(Self { at, interval, validators, payload, capture, gone, is_silent })
     }
 }
 
@@ -158,11 +165,13 @@ mod tests {
             at in proptest::option::of(any_moment()), interval in any::<u64>(), etag in any_text(60),
             last_modified in any_text(60), payload in proptest::option::of(any::<[u8; 32]>()),
             capture in proptest::option::of((any_moment(), any_text(60), any::<bool>())), gone: u8,
+            is_silent: bool,
         ) -> Visited {
             let url = |is_other: bool| is_other.then(|| CrawlUrl::parse("http://b.test/other").unwrap());
             let capture = capture.map(|(date, record_id, other)| CaptureRef { date, record_id, url: url(other) });
             let (interval, payload) = (Duration::from_millis(interval), payload.map(Digest::from_bytes));
-            Visited { at, interval, validators: Validators { etag, last_modified }, payload, capture, gone }
+            let validators = Validators { etag, last_modified };
+            Visited { at, interval, validators, payload, capture, gone, is_silent }
         }
     }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use comity_extract::{PageLimits, PageReader};
 use comity_fetch::{Keep, Read, ResponseHead};
 use comity_gate::Gate;
-use comity_policy::{Answered, Content, Decision, Stage};
+use comity_policy::{Answered, Content, Decision, Reason, Stage};
 use comity_robots::ProductToken;
 use comity_signals::{HeadFacts, PageSignals, SignalOptions, Statement, TdmReading, UnixSeconds, page_signals};
 use comity_url::CrawlUrl;
@@ -32,6 +32,8 @@ pub(super) struct Ruling {
     pub(super) decision: Arc<Decision>,
     /// Whether links may be followed.
     pub(super) follow: bool,
+    /// The answer itself, its fields and what was read of its page, said nothing of its use.
+    pub(super) is_silent: bool,
 }
 
 /// Names of fields that speak about the use of what they come with.
@@ -112,6 +114,9 @@ impl ContentJudge {
         let read = |token: &ProductToken| page_signals(&self.fields, facts, token.as_str(), self.image);
         let signals: Vec<PageSignals> = self.tokens.iter().map(read).collect();
         let follow = signals.iter().all(|signals| signals.follow);
+        let is_silent = signals.iter().all(|one| one.statements.is_empty() && one.unavailable_after.is_none())
+            && facts.tdm_reservation.is_empty()
+            && !self.fields.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("tdm-"));
         let said = |signals: &PageSignals| -> Vec<Statement> {
             signals.statements.iter().chain(signals.expired(now)).cloned().collect()
         };
@@ -126,9 +131,10 @@ impl ContentJudge {
         let answered = Answered { preferences, stage, more };
         let (keep, decision) = match self.gate.judge_content(&self.before, answered, self.url.origin()) {
             Content::Keep(permit, decision) => (Keep::Keep(permit), decision),
+            Content::Withhold(decision) if decision.reason == Reason::SignalUnspecified => (Keep::Silent, decision),
             Content::Withhold(decision) => (Keep::Refuse, decision),
         };
-        self.ruling = Some(Ruling { decision, follow });
+        self.ruling = Some(Ruling { decision, follow, is_silent });
         keep
     }
 }

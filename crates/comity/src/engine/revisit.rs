@@ -49,9 +49,10 @@ impl News {
     }
 }
 
-/// The request for a URL: with the validators of its last visit, byte for byte (RFC 9110 §13.1).
+/// The request for a URL: with the validators of its last visit, byte for byte (RFC 9110 §13.1). Without, where that answer spoke
+/// of its own use: it has to be heard again (docs/decisions/0052).
 pub(super) fn request(trip: &Trip) -> Request {
-    let Some(visited) = &trip.visited else { return Request::default() };
+    let Some(visited) = trip.visited.as_ref().filter(|visited| visited.is_silent) else { return Request::default() };
     let own = |text: &Option<Box<str>>| text.as_deref().map(ToOwned::to_owned);
     Request {
         if_none_match: own(&visited.validators.etag),
@@ -200,12 +201,14 @@ pub(super) struct Seen {
     validators: Validators,
     /// Whether it is a sitemap or feed.
     is_list: bool,
+    /// Whether the answer said nothing of its own use.
+    is_silent: bool,
     /// Where the archive keeps the body.
     pub(super) stored: Option<Earlier>,
 }
 
 impl Seen {
-    pub(super) fn of(capture: &Capture, is_list: bool) -> Self {
+    pub(super) fn of(capture: &Capture, is_list: bool, is_silent: bool) -> Self {
         let short = |name| capture.field(name).filter(|value| value.len() <= LONGEST_VALIDATOR).map(Into::into);
         let validators = Validators { etag: short("etag"), last_modified: short("last-modified") };
         Self {
@@ -214,6 +217,7 @@ impl Seen {
             status: capture.status,
             validators,
             is_list,
+            is_silent,
             stored: None,
         }
     }
@@ -245,7 +249,13 @@ impl Seen {
             // A 404, 503, 302 between two visits, and a 304 itself, hold none of it, wherever they are stored.
             (true, true) | (false, _) => kept.capture,
         };
-        Visited { at: self.at.or(kept.at), interval, validators, payload: news.payload, capture, gone }
+        let is_silent = match (has_body, self.status) {
+            (true, _) => self.is_silent,
+            // Its own words count as much as those that it does not repeat.
+            (false, Some(304)) => kept.is_silent && self.is_silent,
+            (false, _) => kept.is_silent,
+        };
+        Visited { at: self.at.or(kept.at), interval, validators, payload: news.payload, capture, gone, is_silent }
     }
 }
 

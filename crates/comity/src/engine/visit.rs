@@ -136,6 +136,7 @@ impl Shared {
             return Ok((self.snooze(id, trip, paced.1), None));
         }
         let (mut found, ruling) = sink.finish();
+        let is_silent = ruling.as_ref().is_some_and(|ruling| ruling.is_silent);
         let (follow, decision) = ruling.map_or((true, decision), |ruling| (ruling.follow, ruling.decision));
         let is_withheld = decision.is_withheld();
         let errand = self.turned_out(errand, trip, &mut found);
@@ -146,12 +147,12 @@ impl Shared {
         if let (Next::Redirect(target), true) = (&next, trip.seed) {
             self.widen_scope(std::slice::from_ref(target))?;
         }
-        let mut seen = Seen::of(&capture, found.list.is_some());
+        let mut seen = Seen::of(&capture, found.list.is_some(), is_silent);
         let offers =
             if news.is_unchanged() { Vec::new() } else { self.read(trip, errand, &next, &found, (follow, &seen)) };
         let bytes = capture.body.len();
         self.tally().summary.bytes += bytes;
-        let mut fate = Fate::of(&next, outcome).withheld(&next, &decision);
+        let mut fate = Fate::of(&next, outcome).withheld(&next, &decision, capture.fault);
         let handled = match errand {
             _ if is_withheld => Ok(()),
             Errand::Page => self.tell_handler((trip, news), &capture, &decision, found.page.as_ref(), &next),
@@ -426,10 +427,11 @@ impl Fate {
     }
 
     /// The same for an answer that may not be kept. A redirect is followed all the same: where it leads is judged by its own
-    /// words; and what comes again is not done yet.
-    fn withheld(self, next: &Next, decision: &Decision) -> Self {
+    /// words; and what comes again is not done yet. What was cut before it broke a silence is a fault of the exchange.
+    fn withheld(self, next: &Next, decision: &Decision, fault: Option<Reason>) -> Self {
+        let is_cut = fault.is_some() && decision.reason == Reason::SignalUnspecified;
         let is_done = *next == Next::Done && matches!(self, Self::Done(_));
-        if is_done && decision.is_withheld() { Self::Withheld(decision.reason) } else { self }
+        if is_done && !is_cut && decision.is_withheld() { Self::Withheld(decision.reason) } else { self }
     }
 
     /// True for what `max_pages` counts: as [`Shared::count`] does.

@@ -363,6 +363,29 @@ async fn fewer_places_hold_from_the_next_visit_on() {
     assert_eq!((most(false), most(true)), (3, 1));
 }
 
+/// Requests, not visits alone: the gate has places of its own.
+#[tokio::test(start_paused = true)]
+async fn more_places_hold_from_the_next_visit_on() {
+    let dir = TempDir::new().unwrap();
+    let d = dir.path().join("d");
+    let slow = |name| both(name, 15).latency(Duration::from_millis(700));
+    let (net, observer) = web([slow("a.test"), slow("b.test"), slow("c.test")]);
+    let builder = kept(&net, &["http://a.test/", "http://b.test/", "http://c.test/"], &d);
+    let mut crawl = Steered::start(builder.configure(|file| file.politeness.total = Some(1)));
+    fetched(&mut crawl.progress, 10).await;
+    reload(&crawl, &d, |file| file.politeness.total = Some(3)).await;
+    let at = crawl.now();
+    crawl.end().await;
+    let log = observer.log();
+    let open =
+        |at: u64| log.iter().filter(move |seen| seen.arrived_us <= at && seen.ended_us.is_some_and(|end| end > at));
+    let most = |late: bool| {
+        let arrivals = log.iter().map(|seen| seen.arrived_us).filter(|arrived| (*arrived > at) == late);
+        arrivals.map(|arrived| open(arrived).count()).max().unwrap()
+    };
+    assert_eq!((most(false), most(true)), (1, 3));
+}
+
 #[tokio::test(start_paused = true)]
 async fn another_interval_holds_for_what_is_visited_from_then_on() {
     const HOUR: u64 = 3_600_000_000;

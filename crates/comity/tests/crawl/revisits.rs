@@ -372,3 +372,55 @@ async fn the_schedule_goes_on_in_the_next_run() {
         assert_eq!((repeats.record.as_deref(), &*repeats.profile), (Some(&*whole), profile));
     }
 }
+
+/// A 304 repeats neither fields nor page: where the page spoke of its own use it is asked for whole, so that its words are heard at
+/// each visit, and every record of it says what the first one said.
+#[tokio::test(start_paused = true)]
+async fn what_a_page_says_of_its_use_is_heard_at_each_visit() {
+    let page = |head: &str| Answer::status(200).content("text/html", format!("<head>{head}</head><body>words"));
+    let of = move |path: &str| match path {
+        "/meta" => page("<meta name=robots content=noai>"),
+        "/field" => page("").field("X-Robots-Tag", "noai"),
+        "/tdm" => page("<meta name=tdm-reservation content=1>"),
+        "/later" => page("").field("X-Robots-Tag", "unavailable_after: 25 Jun 2090 15:00:00 UTC"),
+        _ => page("<meta name=robots content=index>"),
+    };
+    let paths = ["/meta", "/field", "/tdm", "/later", "/silent"];
+    let conditions: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let sent = conditions.clone();
+    let answer = move |request: &Request| {
+        if request.field("if-none-match").is_some() {
+            sent.lock().unwrap().insert(request.path().into_owned());
+            return Answer::status(304).field("ETag", "\"1\"");
+        }
+        of(&request.path()).field("ETag", "\"1\"")
+    };
+    let (net, observer) = web([Site::new().name("a.test").otherwise(answer)]);
+    let dir = tempfile::tempdir().unwrap();
+    let seeds = paths.map(|path| format!("http://a.test{path}"));
+    let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
+    let builder = crawler(&net, &seeds).dir(dir.path()).revisit(RevisitPolicy::Fixed(hours(6))).configure(|file| {
+        file.agent.purposes = Some(vec!["ai_train".to_owned(), "search".to_owned()]);
+    });
+    let summary = run(builder.configure(lasts(1))).await;
+    assert_clean(&observer);
+    assert!(summary.revisits >= 10, "{summary}");
+    assert_eq!(*conditions.lock().unwrap(), BTreeSet::from(["/silent".to_owned()]));
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in comity_archive::read_records(dir.path()).unwrap() {
+        let record = line.unwrap().record().unwrap().unwrap();
+        if let (true, Some(decision)) = (record.errand == "page", &record.decision) {
+            told.entry(record.url).or_default().insert(decision.purposes["ai_train"].verdict.clone());
+        }
+    }
+    let wanted = [
+        ("meta", "denied"),
+        ("field", "denied"),
+        ("tdm", "denied"),
+        ("later", "unspecified"),
+        ("silent", "unspecified"),
+    ];
+    for (path, verdict) in wanted {
+        assert_eq!(told[&format!("http://a.test/{path}")], BTreeSet::from([verdict.to_owned()]), "{path}");
+    }
+}

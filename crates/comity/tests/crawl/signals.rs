@@ -307,3 +307,31 @@ async fn an_override_of_signals_lifts_what_the_page_says_and_says_so() {
     assert_eq!((lifted.len(), &*lifted[0].scope, &*lifted[0].reason), (1, "signals", "signal.ai_train"));
     assert!(holds(dir.path(), SECRET));
 }
+
+/// Where silence refuses, an answer that was cut before it spoke is tried again; one that denied is not.
+#[tokio::test(start_paused = true)]
+async fn a_cut_answer_is_not_silence() {
+    let long = |head: &str| html(&format!("{head}{}", "<script>x</script>".repeat(2000)));
+    let permits = || html(&format!("{}<meta name=tdm-reservation content=0>", "<script>x</script>".repeat(2000)));
+    let denies = || long("<meta name=tdm-reservation content=1>").cut_after(5000);
+    let rows = [
+        ("cut once", vec![permits().cut_after(5000), permits()], "fetched", "ok.no_rules", 2),
+        ("cut always", vec![permits().cut_after(5000)], "failed", "fetch.reset", 3),
+        ("denied, then cut", vec![denies()], "withheld", "signal.tdm", 1),
+        ("silent and whole", vec![long("")], "withheld", "signal.unspecified", 1),
+    ];
+    for (name, answers, outcome, reason, requests) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page_answers("/", answers).page("/linked", Answer::text("linked"));
+        let (net, observer) = web([site]);
+        run(crawl(&net, dir.path(), &["tdm"]).configure(|file| file.signals.unspecified = Some("refuse".to_owned())))
+            .await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        assert_eq!(asked(&observer, "http://a.test/"), requests, "{name}");
+        assert_eq!(holds(dir.path(), SECRET), outcome == "fetched", "{name}: its words on disk");
+        assert_clean(&observer);
+        let verified = comity_archive::verify::verify(dir.path(), &Default::default()).unwrap();
+        assert!(verified.holds(), "{name}: {:?}", verified.faults);
+    }
+}

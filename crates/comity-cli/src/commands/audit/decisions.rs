@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use comity::policy::{Digest, Reason};
 use comity_archive::{Record, read_records};
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
-use comity_signals::{Purpose, Tdmrep};
+use comity_signals::{PolicyGroups, Purpose, Tdmrep};
 
 use super::copies::Copies;
 use super::report::{Audit, Kind, Violation};
@@ -18,7 +18,7 @@ const MAX_COMPILED: usize = 1024;
 pub(super) struct Decisions<'a> {
     pub(super) copies: &'a Copies,
     pub(super) dialect: Dialect,
-    compiled: HashMap<(Digest, Vec<String>), Option<RuleSet>>,
+    compiled: HashMap<(Digest, Vec<String>), Option<(RuleSet, PolicyGroups)>>,
 }
 
 impl<'a> Decisions<'a> {
@@ -60,7 +60,7 @@ impl<'a> Decisions<'a> {
             },
             None => None,
         };
-        let Some(rules) = self.rules(digest, &record.agent.product_tokens) else {
+        let Some((rules, policies)) = self.rules(digest, &record.agent.product_tokens) else {
             return Some(Some(format!("its copy {digest} is not in the evidence")));
         };
         let target = request_target(&record.url);
@@ -70,17 +70,18 @@ impl<'a> Decisions<'a> {
         Some(if lifted.iter().any(|scope| scope.starts_with("robots") || *scope == "signals") {
             None
         } else {
-            wrong(record, (rules, tdmrep.as_ref()), &verdict, &target)
+            wrong(record, (rules, policies, tdmrep.as_ref()), &verdict, &target)
         })
     }
 
-    fn rules(&mut self, digest: Digest, tokens: &[String]) -> Option<&RuleSet> {
+    fn rules(&mut self, digest: Digest, tokens: &[String]) -> Option<&(RuleSet, PolicyGroups)> {
         if self.compiled.len() >= MAX_COMPILED {
             self.compiled.clear();
         }
         let compile = || {
             let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
-            Some(Robots::parse(&self.copies.bytes(digest)?).rules(&tokens, self.dialect))
+            let robots = Robots::parse(&self.copies.bytes(digest)?);
+            Some((robots.rules(&tokens, self.dialect), PolicyGroups::compile(&robots, self.dialect)))
         };
         self.compiled.entry((digest, tokens.to_vec())).or_insert_with(compile).as_ref()
     }
@@ -94,7 +95,7 @@ fn origin(url: &str) -> &str {
 
 fn wrong(
     record: &Record,
-    (rules, tdmrep): (&RuleSet, Option<&Tdmrep>),
+    (rules, policies, tdmrep): (&RuleSet, &PolicyGroups, Option<&Tdmrep>),
     verdict: &comity_robots::Verdict,
     target: &[u8],
 ) -> Option<String> {
@@ -121,7 +122,7 @@ fn wrong(
     if record.errand != "page" {
         return None;
     }
-    let preferences = signals::preferences(record, rules, tdmrep, target)?;
+    let preferences = signals::preferences(record, (rules, policies), tdmrep, target)?;
     let differs = Purpose::ALL.into_iter().find_map(|purpose| {
         let stated = &decision.purposes.get(purpose.as_str())?.verdict;
         let found = preferences.verdict(purpose);

@@ -3,19 +3,19 @@
 use comity_archive::{RawText, Record};
 use comity_robots::RuleSet;
 use comity_signals::{
-    HeadFacts, Preferences, Purpose, RobotsMeta, SignalOptions, Source, TdmReading, Tdmrep, UnixSeconds, page_signals,
-    robots_preferences,
+    HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, SignalOptions, Source, TdmReading, Tdmrep, UnixSeconds,
+    page_signals, robots_preferences,
 };
 
 /// The preferences that `record` should hold; `None` where it does not say enough: statements were left out, or it was written
 /// by a version that read less.
 pub(crate) fn preferences(
     record: &Record,
-    rules: &RuleSet,
+    (rules, policies): (&RuleSet, &PolicyGroups),
     tdmrep: Option<&Tdmrep>,
     target: &[u8],
 ) -> Option<Preferences> {
-    let known = robots_preferences(rules, target);
+    let known = robots_preferences(rules, target).with(policies.denials(target));
     let is_cut = record.omitted.signals > 0 || record.signals.iter().any(|one| one.raw.len() >= RAW_BYTES);
     let has_two = record.decision.as_ref().is_some_and(|decision| !decision.stages.is_empty());
     if is_cut || (!has_two && record.signals.iter().any(|one| !is_before(&one.source))) {
