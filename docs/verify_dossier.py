@@ -6,7 +6,7 @@
 Needs nothing but Python 3.9; for signatures the command `openssl`. What is what: README.txt within. Exit 0 when it holds.
 """
 
-import argparse, base64, collections, hashlib, json, os, subprocess, sys, tempfile, zipfile, zlib
+import argparse, base64, collections, hashlib, json, os, re, subprocess, sys, tempfile, urllib.parse, zipfile, zlib
 
 MOST = 1 << 30  # Bytes that a file or a WARC record may inflate to.
 faults, notes = collections.Counter(), collections.Counter()
@@ -80,19 +80,85 @@ def warc_records(data):
             fault("warc", f"{head['warc-record-id']}: its block is not what its head says")
         yield head["warc-record-id"].strip("<>"), (head, block)
 
+def raw(text):
+    """The bytes of a text from outside: base64 where it is no UTF-8."""
+    return base64.b64decode(text["base64"]) if isinstance(text, dict) else text.encode()
+
+def plain(name, value):
+    """A field as both forms hold it: names that were renamed for storing are as before, blanks and controls are one space."""
+    return re.sub(rb"^x-crawler-", b"", name.strip().lower()), b" ".join(re.split(rb"[\s\0]+", value)).strip()
+
+def fields_of(head, length):
+    """The fields of a stored head, without those that only its storing brought in."""
+    found, renamed = [], False
+    for line in re.sub(rb"\r?\n(?=[ \t])", b" ", head).splitlines()[1:]:
+        name, _, value = line.partition(b":")
+        field, was_renamed = plain(name, value), renamed
+        renamed = name.lower().startswith(b"x-crawler-")
+        if field[0] not in (b"", b"line") and not (was_renamed and field == (b"content-length", str(length).encode())):
+            found += [field] if re.fullmatch(rb"[!-~]+", field[0]) else []
+    return found
+
+def wrong_answer(head, text, said):
+    """How an answer in the WARC is not the one in the line: kind, status, fields, and which capture it repeats."""
+    earlier = said and said.get("repeats")
+    if not said or (head["warc-type"] == "revisit") != bool(earlier):
+        return "kind"
+    refers = (head.get("warc-refers-to"), head.get("warc-refers-to-date"))
+    if earlier and refers != (earlier["record"] and f"<{earlier['record']}>", earlier["date"]):
+        return "earlier capture"
+    found = fields_of(text, said["body_length"])
+    secret = lambda field: (field[0], b"") if field[0] in (b"set-cookie", b"set-cookie2") else field
+    stated = [plain(name.encode(), raw(value)) for name, value in said["fields"]]
+    stated = [field for field in stated if field[0] and not field[0].startswith(b":")]
+    if text[9:12] != str(said["status"]).encode() or sorted(map(secret, found)) != sorted(map(secret, stated)):
+        return "status or fields"
+
+def is_target(head, body):
+    """Whether the address is the line's; what RFC 3986 forbids is escaped in it, and lines cut long ones."""
+    if len(body["url"].encode()) != body["url_length"]:
+        return True
+    origin, path = re.match(r"([^:]*://[^/?#]*)(.*)", body["url"], re.S).groups()
+    path = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", path)
+    return head.get("warc-target-uri") == origin + urllib.parse.quote(path, safe="-._~!$&'()*+,;=:@/?%")
+
+def differs(name, head, block, body):
+    """What a record says otherwise than the line that names it."""
+    if head["warc-type"] == "metadata" and name == "response" and "comity-erasure: " in block.decode():
+        notes["WARC records were erased"] += 1
+    elif head["warc-type"] not in ((name, "revisit") if name == "response" else (name,)):
+        return "type"
+    elif head["warc-date"] != body["time"]["started"] or not is_target(head, body):
+        return "date or address"
+    elif head.get("warc-ip-address") != body["vantage"]["server_ip"]:
+        return "server"
+    elif name == "request":
+        return None if body["request"] and block == raw(body["request"]["head"]) else "request"
+    else:
+        text, _, payload = block.partition(b"\r\n\r\n")
+        is_other = head["warc-type"] == "response" and sha256(payload) != body["response"]["body_digest"]
+        return "body" if is_other else wrong_answer(head, text, body["response"])
+
 def check_warc(files, bodies):
-    """Each line's records are what it says; a file in zstd form is left to readers of that."""
-    records = dict(warc_records(files.get("warc/dossier.warc.gz", b"")))
+    """Each line's records are what it says, and no others are there; a file in zstd form is left to readers of that."""
+    members = list(warc_records(files.get("warc/dossier.warc.gz", b"")))
+    records, named = dict(members), set()
     for seq, commitment, body in bodies:
-        for part in filter(None, ((body["warc"] or {}).get(name) for name in ("response", "request"))):
-            head, block = records.get(part["id"], ({}, b""))
-            notes["WARC records are not here"] += not head
-            holds, payload = not head or head["warc-date"] == body["time"]["started"], block.partition(b"\r\n\r\n")[2]
-            if not holds or head.get("warc-type") == "response" and sha256(payload) != body["response"]["body_digest"]:
-                fault("body", f"line {seq}: another record than the one that it names")
+        for name in ("response", "request"):
+            part = (body["warc"] or {}).get(name)
+            head, block = records.get(part["id"], ({}, b"")) if part else ({}, b"")
+            notes["WARC records are not here"] += bool(part) and not head
+            named.add(part and part["id"])
+            wrong = head and differs(name, head, block, body)
+            if wrong:
+                fault("body", f"line {seq}: another {name} than the one that it names ({wrong})")
+        named.add(body["record_id"])
         _, block = records.get(body["record_id"], ({}, b""))
         if block and f"comity-record: sha256:{commitment}\r\n".encode() not in block:
             fault("metadata", f"line {seq}: its metadata record is of another line")
+    for at, (name, (head, _)) in enumerate(members):
+        if name not in named and (at or head["warc-type"] != "warcinfo") or sum(name == other for other, _ in members) > 1:
+            fault("unnamed", f"{name}: a WARC record that no line names, or one of several of that id")
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("file")
@@ -110,8 +176,15 @@ try:
             fault("evidence", f"{name} is not what its name says")
     commitments, links = check_chain(files, given.key)
     bodies = check_records(files, commitments, links)
-    for digest in {body["robots"]["digest"] for _, _, body in bodies if body["robots"]} - {None}:
+    rests = [body[what] for _, _, body in bodies for what in ("robots", "tdmrep") if body.get(what)]
+    seen = [json.loads(line) for line in files.get("evidence/index.jsonl", b"").splitlines()]
+    digests = {one.get("digest") for one in rests} - {None}
+    for digest in digests:
         notes["copies are not here"] += f"evidence/{digest[:2]}/{digest}" not in files
+    known = {f"evidence/{digest[:2]}/{digest}" for digest in digests | {one.get("digest") or "" for one in seen}}
+    for name in files:
+        if name.startswith("evidence/") and name != "evidence/index.jsonl" and name not in known:
+            fault("unnamed", f"{name}: a copy that no line and no sighting names")
     check_warc(files, bodies)
 except (KeyError, ValueError, TypeError, OSError, zipfile.BadZipFile, zlib.error) as error:
     fault("unreadable", repr(error))

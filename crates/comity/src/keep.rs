@@ -14,7 +14,7 @@ use comity_archive::{
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RecordMark, RefusedLease, Visited};
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit, StateDir};
-use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason};
+use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason, TdmFile};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
@@ -344,9 +344,11 @@ impl Keeper {
 impl Keeper {
     /// A request for a site's tdmrep.json: the sighting first, absence too, then the record.
     async fn keep_tdmrep(&self, visit: SiteFileVisit) -> Result<(), Error> {
-        let SiteFileVisit { hop, url, decision, outcome, .. } = visit;
+        let SiteFileVisit { for_origin, hop, url, decision, outcome } = visit;
         let file = Some(EvidenceKind::Tdmrep);
-        let context = Context { hops: hop, attempt: 1, file, ..Context::default() };
+        // Whoever reads the record of a hop sees whose file it was.
+        let via = (hop > 0).then(|| TdmFile::url(&for_origin)).flatten();
+        let context = Context { via, hops: hop, attempt: 1, file, ..Context::default() };
         let event = match outcome {
             SiteFileOutcome::Asked(capture, file) => {
                 if let Some(status) = capture.status {

@@ -102,8 +102,9 @@ impl Lines {
             self.withheld += 1;
             withheld::shown(line, &withheld)?
         };
-        let digest = record.robots.as_ref().and_then(|robots| robots.digest.as_ref()?.parse::<Digest>().ok());
-        self.digests.extend(digest);
+        let robots = record.robots.as_ref().and_then(|robots| robots.digest.as_deref());
+        let tdmrep = record.tdmrep.as_ref().and_then(|file| file.digest.as_deref());
+        self.digests.extend(robots.into_iter().chain(tdmrep).filter_map(|hex| hex.parse::<Digest>().ok()));
         pages.record(line.seq, &record, &withheld);
         Ok(writeln!(to, "{text}"))
     }

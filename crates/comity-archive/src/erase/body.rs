@@ -9,6 +9,9 @@ use crate::record::WarcPlaces;
 pub(super) struct Body<'a> {
     #[serde(borrow)]
     pub(super) url: Cow<'a, str>,
+    /// Of the whole URL: the text may be cut.
+    #[serde(default)]
+    pub(super) url_length: Option<u64>,
     #[serde(borrow)]
     pub(super) errand: Cow<'a, str>,
     #[serde(borrow)]

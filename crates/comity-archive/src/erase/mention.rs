@@ -82,6 +82,8 @@ fn names(path: &Path, needle: &Needle) -> io::Result<bool> {
 /// The block of a response under way.
 struct Search<'a> {
     head: Vec<u8>,
+    /// Of the head: a record may hold a field in another form, or not at all.
+    fields: Finder<'a>,
     plain: Finder<'a>,
     gzip: Option<MultiGzDecoder<Finder<'a>>>,
     in_body: bool,
@@ -89,13 +91,17 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(needle: &'a Needle) -> Self {
-        Self { head: Vec::new(), plain: Finder::new(needle), gzip: None, in_body: false }
+        let (fields, plain) = (Finder::new(needle), Finder::new(needle));
+        Self { head: Vec::new(), fields, plain, gzip: None, in_body: false }
     }
 
     fn take(&mut self, head: &WarcHead, piece: &[u8]) {
-        if head.kind() != "response" {
-            return;
+        if head.kind() == "response" {
+            self.block(piece);
         }
+    }
+
+    fn block(&mut self, piece: &[u8]) {
         if self.in_body {
             return self.body(piece);
         }
@@ -103,6 +109,7 @@ impl<'a> Search<'a> {
         if let Some(at) = memchr::memmem::find(&self.head, b"\r\n\r\n") {
             let body = self.head.split_off(at + 4);
             self.in_body = true;
+            drop(self.fields.write_all(&self.head));
             let is_gzip = String::from_utf8_lossy(&self.head).lines().any(|line| {
                 let Some((name, value)) = line.split_once(':') else { return false };
                 name.eq_ignore_ascii_case("content-encoding") && value.trim().to_ascii_lowercase().contains("gzip")
@@ -113,18 +120,18 @@ impl<'a> Search<'a> {
     }
 
     fn body(&mut self, piece: &[u8]) {
-        match &mut self.gzip {
-            // A body that ends in the middle of its coding was read up to there.
-            Some(gzip) => drop(gzip.write_all(piece)),
-            None => drop(self.plain.write_all(piece)),
+        // A body that ends in the middle of its coding was read up to there; one that is not coded as it says is read as it is.
+        if let Some(gzip) = &mut self.gzip {
+            drop(gzip.write_all(piece));
         }
+        drop(self.plain.write_all(piece));
     }
 
     fn finish(mut self) -> bool {
         if let Some(gzip) = &mut self.gzip {
             drop(gzip.try_finish());
         }
-        self.plain.finish() || self.gzip.is_some_and(|mut gzip| gzip.get_mut().finish())
+        self.fields.finish() || self.plain.finish() || self.gzip.is_some_and(|mut gzip| gzip.get_mut().finish())
     }
 }
 
@@ -134,6 +141,8 @@ struct Finder<'a> {
     window: Vec<u8>,
     passed: u64,
     most: u64,
+    /// The window begins where the text does.
+    is_begin: bool,
     found: bool,
 }
 
@@ -142,17 +151,18 @@ impl<'a> Finder<'a> {
     const PIECE: usize = 64 * 1024;
 
     const fn new(needle: &'a Needle) -> Self {
-        Self { needle, window: Vec::new(), passed: 0, most: MOST, found: false }
+        Self { needle, window: Vec::new(), passed: 0, most: MOST, is_begin: true, found: false }
     }
 
-    fn look(&mut self) {
-        self.found |= self.needle.finds(&self.window);
-        let keep = self.window.len().min(self.needle.longest());
-        self.window.drain(..self.window.len() - keep);
+    fn look(&mut self, is_end: bool) {
+        self.found |= self.needle.finds_in(&self.window, (self.is_begin, is_end));
+        let passed = self.window.len().saturating_sub(self.needle.longest());
+        self.window.drain(..passed);
+        self.is_begin &= passed == 0;
     }
 
     fn finish(&mut self) -> bool {
-        self.look();
+        self.look(self.passed <= self.most);
         self.found
     }
 }
@@ -166,7 +176,7 @@ impl Write for Finder<'_> {
         if !self.found {
             self.window.extend_from_slice(bytes);
             if self.window.len() >= Self::PIECE {
-                self.look();
+                self.look(false);
             }
         }
         Ok(bytes.len())
@@ -174,5 +184,70 @@ impl Write for Finder<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use comity_url::Origin;
+
+    use super::super::Named;
+    use super::*;
+
+    fn needle() -> Needle {
+        Named::Origin(Origin::parse("http://a.test").unwrap()).needle().unwrap()
+    }
+
+    /// Wherever the seam of two pieces falls, a name is judged with its neighbours.
+    #[test]
+    fn a_seam_makes_no_name_and_hides_none() {
+        let needle = needle();
+        let rows = [
+            ("aa.test/", false),
+            ("a.tests ", false),
+            ("a.test.example", false),
+            ("www.a.test/", false),
+            ("/a.test/", true),
+            ("a.test. ", true),
+            ("(A.TEST)", true),
+        ];
+        for (text, found) in rows {
+            for (at, rest) in (0..=text.len() + needle.longest()).flat_map(|at| [(at, 0), (at, 20)]) {
+                let mut all = vec![b'\n'; Finder::PIECE - at];
+                all.extend_from_slice(text.as_bytes());
+                all.extend(std::iter::repeat_n(b'\n', rest));
+                let mut finder = Finder::new(&needle);
+                let (first, second) = all.split_at(all.len().min(Finder::PIECE));
+                finder.write_all(first).unwrap();
+                finder.write_all(second).unwrap();
+                assert_eq!(finder.finish(), found, "{text:?}, {at} bytes before the seam, {rest} behind");
+            }
+        }
+    }
+
+    #[test]
+    fn heads_and_bodies_are_searched_whatever_they_say_of_themselves() {
+        let gzip = |text: &[u8]| {
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            gzip.write_all(text).unwrap();
+            gzip.finish().unwrap()
+        };
+        let name: &[u8] = b"see http://a.test/ for more";
+        let rows: [(&[u8], Vec<u8>, bool); 7] = [
+            (b"Server: t", b"nothing".to_vec(), false),
+            (b"Server: t", name.to_vec(), true),
+            (b"Content-Encoding: gzip", gzip(name), true),
+            (b"Content-Encoding: gzip", name.to_vec(), true),
+            (b"Content-Encoding: gzip", gzip(b"nothing"), false),
+            (b"Link: <http://a.test/\xe9>", b"nothing".to_vec(), true),
+            (b"Set-Cookie: a=b; Domain=a.test", b"nothing".to_vec(), true),
+        ];
+        for (field, body, found) in rows {
+            let needle = needle();
+            let mut search = Search::new(&needle);
+            let block = [b"HTTP/1.1 200 OK\r\n", field, b"\r\n\r\n", &body].concat();
+            block.chunks(7).for_each(|piece| search.block(piece));
+            assert_eq!(search.finish(), found, "{}", String::from_utf8_lossy(&block));
+        }
     }
 }

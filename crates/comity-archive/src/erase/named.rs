@@ -99,19 +99,26 @@ pub(crate) struct Needle {
 }
 
 impl Needle {
-    /// The longest form: what a search in pieces has to carry over, with a byte at each side.
+    /// The longest form: what a search in pieces has to carry over, with the byte before and one less than are judged behind.
     pub(crate) fn longest(&self) -> usize {
-        self.forms.iter().map(String::len).max().unwrap_or_default() + 2
+        self.forms.iter().map(String::len).max().unwrap_or_default() + AFTER
     }
 
     pub(crate) fn finds(&self, text: &[u8]) -> bool {
+        self.finds_in(text, (true, true))
+    }
+
+    /// In a piece of a text, which may be its begin and its end. Whatever has neighbours that are not in the piece is passed over:
+    /// pieces that overlap by [`Self::longest`] hold it whole.
+    pub(super) fn finds_in(&self, text: &[u8], (is_begin, is_end): (bool, bool)) -> bool {
         let text = text.to_ascii_lowercase();
         self.forms.iter().any(|form| {
             let form = form.as_bytes();
             memchr::memmem::find_iter(&text, form).any(|at| {
                 let before = at.checked_sub(1).and_then(|at| text.get(at)).copied();
                 let after = text.get(at + form.len()..).unwrap_or_default();
-                self.begins(before) && self.ends(after)
+                let is_known = (is_begin || before.is_some()) && (is_end || after.len() >= AFTER);
+                is_known && self.begins(before) && self.ends(after)
             })
         })
     }
@@ -131,6 +138,9 @@ impl Needle {
         }
     }
 }
+
+/// Bytes behind a name that are looked at.
+const AFTER: usize = 2;
 
 /// A mark that ends a sentence, or what stands around a URL, and not the URL.
 fn is_stop(after: &[u8]) -> bool {

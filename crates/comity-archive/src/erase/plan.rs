@@ -18,6 +18,7 @@ use crate::record::absent::Why;
 use crate::record::erasure::runs;
 use crate::records::reader::{Frame, Frames};
 use crate::warc::stream::{WarcHead, WarcStream};
+use crate::warc::text::target_uri;
 use crate::{ArchiveError, Entropy, Line, Record, WarcPlaces};
 
 /// Finds out what an erasure has to do, and changes nothing. Every file must be closed.
@@ -72,7 +73,7 @@ impl<'a> Planner<'a> {
         // What is younger than an age keeps its content, whoever else had the same.
         if !matches!(self.erasure.named, Named::Before(_)) {
             self.each_line(&files, |planner, _, body| {
-                if planner.is_meant(&body) {
+                if planner.is_meant(&body)? {
                     planner.copies.extend(body.copied().map(str::to_owned));
                 }
                 Ok(())
@@ -130,22 +131,33 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether the line is of what was named.
-    fn is_meant(&self, body: &Body<'_>) -> bool {
+    fn is_meant(&self, body: &Body<'_>) -> Result<bool, ArchiveError> {
         if body.errand == "erasure" {
-            return false;
+            return Ok(false);
         }
-        match &self.erasure.named {
+        Ok(match &self.erasure.named {
             Named::Payload(digest) => {
                 body.response.as_ref().is_some_and(|response| response.body_digest == digest.to_string())
             }
             // Times are written in one form, whose order is that of the texts.
             Named::Before(at) => *body.time.started < *at.to_string(),
-            named => named.is_url(&body.url),
-        }
+            named => named.is_url(&body.url) || self.is_begin(body)?,
+        })
+    }
+
+    /// Whether a URL that its line cuts is the one that was named: its WARC records hold it whole. Where there are none, begin and
+    /// length are all that was kept of it.
+    fn is_begin(&self, body: &Body<'_>) -> Result<bool, ArchiveError> {
+        let Named::Url(wanted) = &self.erasure.named else { return Ok(false) };
+        let (wanted, length) = (wanted.as_str(), body.url_length.unwrap_or_default());
+        let fits = body.url.len() < wanted.len() && length == wanted.len() as u64 && wanted.starts_with(&*body.url);
+        let Some(places) = body.warc.as_ref().filter(|_| fits) else { return Ok(fits) };
+        let head = Members::open(self.dir, &places.file)?.at(places.metadata_offset)?;
+        Ok(head.field("WARC-Target-URI").is_none_or(|uri| uri == target_uri(wanted)))
     }
 
     fn fate(&self, line: &Line, text: &str, body: &Body<'_>, path: &Path) -> Result<Fate, ArchiveError> {
-        let is_meant = self.is_meant(body);
+        let is_meant = self.is_meant(body)?;
         if self.erasure.depth == Depth::Records {
             if is_meant {
                 return Ok(Fate::Erased);

@@ -294,6 +294,29 @@ fn a_payload_is_erased_by_its_digest_and_a_copy_in_the_evidence_too() {
     }
 }
 
+/// A line cuts a long URL: another one of the same begin and length is told apart by its WARC records.
+#[test]
+fn a_url_that_its_line_cuts_is_erased_and_one_that_begins_alike_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = |end: char| format!("http://origin15.test/{}{end}", "long".repeat(1500));
+    let mut archive = open(dir.path(), settings(WarcFormat::Gzip), 1);
+    for end in ['a', 'b'] {
+        archive.stage(&page(capture(&long(end), HEAD, format!("the body of {end}").as_bytes()))).unwrap();
+    }
+    archive.flush().unwrap();
+    archive.close().unwrap();
+    let before = found_in(dir.path(), &[&long('b')]);
+    for depth in [Depth::Payload, Depth::Records] {
+        let report = erase(dir.path(), WarcFormat::Gzip, &erasure(Named::Url(url(&long('a'))), depth));
+        let expected = if depth == Depth::Records { (1, 0) } else { (0, 1) };
+        assert_eq!((report.lines, report.payloads), expected, "{report:?}");
+        assert_eq!(found_in(dir.path(), &["the body of a"]), BTreeSet::new());
+        assert_eq!(found_in(dir.path(), &["the body of b"]).len(), 1);
+    }
+    assert_eq!(found_in(dir.path(), &[&long('a')]), BTreeSet::new());
+    assert_eq!(found_in(dir.path(), &[&long('b')]), before);
+}
+
 #[test]
 fn what_is_older_goes_and_the_evidence_stays() {
     let dir = tempfile::tempdir().unwrap();

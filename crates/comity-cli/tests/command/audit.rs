@@ -9,12 +9,14 @@ use comity::Crawler;
 use comity::config::{ByteSize, ConfigFile, Moment, OverrideSection, Span};
 use comity::control::Reload;
 use comity::policy::{SeededRandom, WallTime};
+use comity_archive::{Depth, Erasure, Named};
 use comity_fetch::SystemClock;
 use comity_testweb::{Answer, Auditor, Observer, Site, Target, Web};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::comity;
+use super::verify::change_records;
 
 const START: i64 = 1_796_000_000_000;
 /// Sites of each kind: rules and delays, redirects into refused paths, no robots.txt, one that fails, plain ones.
@@ -306,4 +308,88 @@ async fn what_sites_say_about_use_is_made_again_from_the_evidence() {
     std::fs::remove_file(dir.join("evidence").join(&digest[..2]).join(&digest)).unwrap();
     let (code, found) = audited(&home, &dir, &[]);
     assert_eq!((code, found["counts"]["decision"].as_u64() >= Some(7)), (Some(1), true), "{found:#}");
+}
+
+/// A crawler that reads what pages say and keeps them all the same, of a site with and one without a robots.txt.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_was_kept_against_its_evidence_is_found() {
+    for robots in [None, Some("User-agent: *\nAllow: /\n")] {
+        let home = TempDir::new().unwrap();
+        let dir = home.path().join("d");
+        let html = |head: &str| Answer::status(200).content("text/html", format!("<head>{head}</head><body>x"));
+        let site = Site::new()
+            .name(name(0))
+            .page("/", Answer::page(["/field", "/meta", "/indexed"]))
+            .page("/field", html("").field("X-Robots-Tag", "noai"))
+            .page("/meta", html("<meta name=robots content=noai>"))
+            .page("/indexed", html("").field("X-Robots-Tag", "noindex"));
+        let site = robots.into_iter().fold(site, Site::robots);
+        let summary = small(&dir, vec![site], &["ai_train"]).await;
+        assert_eq!(summary.withheld.values().sum::<u64>(), 2, "{summary}");
+        let (code, found) = audited(&home, &dir, &[]);
+        assert_eq!((code, &found["violations"]), (Some(0), &serde_json::json!([])), "{found:#}");
+        assert!(found["decisions"].as_u64() >= Some(4), "{robots:?}: {found:#}");
+        change_records(&dir, "\"reason\":\"signal.ai_train\"", "\"reason\":\"ok\"");
+        let (code, found) = audited(&home, &dir, &[]);
+        assert_eq!((code, found["counts"]["decision"].as_u64()), (Some(1), Some(2)), "{robots:?}: {found:#}");
+    }
+}
+
+/// What an erasure took is no violation, and is counted.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_accused_for_what_was_erased() {
+    let rules = "User-agent: *\nCrawl-delay: 1\n";
+    let redirect = Answer::redirect(302, Target::at(1, "/robots.txt"));
+    let sites = || {
+        let pages = |site: Site| site.page("/", Answer::page(["/x", "/y"])).page("/x", Answer::text("x"));
+        let pages = |site: Site| pages(site).page("/y", Answer::text("y"));
+        vec![
+            pages(Site::new().name(name(0)).robots_answer(redirect.clone())),
+            pages(Site::new().name(name(1)).robots(rules)),
+        ]
+    };
+    // Up to the first page of all, which cuts the redirect from where it leads; up to the first page behind it; the copy that all rest on.
+    for (number, by_age, least) in [(1, true, 0), (0, true, 3), (0, false, 6)] {
+        let home = TempDir::new().unwrap();
+        let dir = home.path().join("d");
+        small(&dir, sites(), &["search"]).await;
+        assert_eq!(audited(&home, &dir, &[]).0, Some(0));
+        let ran = comity(home.path(), &["records", dir.to_str().unwrap()]);
+        let text = String::from_utf8(ran.stdout).unwrap();
+        let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let first = format!("http://{}/", name(number));
+        let page = lines.find(|line| line["body"]["url"] == *first).unwrap();
+        let named = if by_age {
+            Named::Before(page["body"]["time"]["started"].as_str().unwrap().parse().unwrap())
+        } else {
+            Named::Payload(page["body"]["robots"]["digest"].as_str().unwrap().parse().unwrap())
+        };
+        let depth = if by_age { Depth::Records } else { Depth::Payload };
+        let (reason, request) = ("asked for".to_owned(), "R-1".to_owned());
+        let erasure = Erasure { named, depth, mentions: false, reason, request };
+        let done = comity::StoppedCrawl::open(&dir, None).unwrap().erase(&erasure, false).unwrap();
+        assert!(done.report.lines + done.report.payloads > 0, "{done:?}");
+        let (code, found) = audited(&home, &dir, &[]);
+        assert_eq!((code, &found["violations"]), (Some(0), &serde_json::json!([])), "{erasure:?}: {found:#}");
+        assert!(found["erased"].as_u64() >= Some(least), "{erasure:?}: {found:#}");
+    }
+}
+
+async fn small(dir: &Path, sites: Vec<Site>, purposes: &[&str]) -> comity::Summary {
+    let epoch = WallTime::from_unix_millis(START);
+    let count = sites.len();
+    let web = sites.into_iter().fold(Web::builder(1).epoch(epoch), |web, site| web.site(site));
+    let (net, _) = web.build().unwrap().in_memory();
+    let crawler = Crawler::builder("AuditBot/1.0", "https://example.com/bot")
+        .net(Arc::new(net))
+        .clock(Arc::new(SystemClock::paused_at(epoch)))
+        .random(Arc::new(SeededRandom::new(1)))
+        .allow_addresses("10.0.0.0/8")
+        .dir(dir)
+        .configure(|file| {
+            file.crawl.seeds = Some((0..count).map(|number| format!("http://{}/", name(number))).collect());
+            file.agent.purposes = Some(purposes.iter().map(ToString::to_string).collect());
+            file.archive.min_free = Some(ByteSize(0));
+        });
+    crawler.build().unwrap().run().await.unwrap()
 }

@@ -257,31 +257,118 @@ fn whatever_is_changed_in_it_is_found_without_our_code() {
     }
 }
 
-/// Members of the WARC are bound to their lines: a body that somebody put there, with digests that fit it, is found.
+/// Members of the WARC are bound to their lines: what somebody put there, with digests that fit it, is found.
 #[test]
-fn a_body_that_was_exchanged_is_found() {
+fn warc_records_that_were_forged_are_found() {
     let home = TempDir::new().unwrap();
     let (path, _) = dossier(&home, FIXTURE, &fixture("v2"), "f.zip", &[]);
     let files = files(&path);
-    let exchanged = |bytes: &mut Vec<u8>| {
-        let mut text = String::new();
-        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
-        let mut out = Vec::new();
-        for part in text.split_inclusive("\r\n\r\nWARC/1.1\r\n") {
-            let part = part.strip_suffix("WARC/1.1\r\n").unwrap_or(part);
-            let whole = if part.starts_with("WARC/1.1") { part.to_owned() } else { format!("WARC/1.1\r\n{part}") };
-            let altered = whole.replace("\r\n\r\nabout\n", "\r\n\r\naboot\n");
-            let whole = if altered == whole { whole } else { refit(&altered) };
-            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            gzip.write_all(whole.as_bytes()).unwrap();
-            out.extend(gzip.finish().unwrap());
-        }
-        assert_ne!(&out, bytes);
-        *bytes = out;
-    };
-    let changed = tampered(&home, &files, "warc/dossier.warc.gz", &exchanged);
-    let Some((code, said)) = checked(&changed, &[]) else { return };
-    assert!(code == Some(1) && said.contains("FAULT body"), "{said}");
+    // By what they hold, so that one of several members alone is changed.
+    let rows: [(&str, &str, &str, &str); 7] = [
+        ("", "\r\n\r\nabout\n", "\r\n\r\naboot\n", "body"),
+        ("WARC-Type: request", "GET /about ", "GET /abuot ", "body"),
+        ("WARC-Type: request", "User-Agent: FixtureBot/1.0", "User-Agent: FixtureBot/2.0", "body"),
+        ("WARC-Type: response", "HTTP/1.0 200 OK", "HTTP/1.0 404 OK", "body"),
+        ("WARC-Type: response", "Content-type: text/html", "Content-type: text/htm1", "body"),
+        (
+            "WARC-Type: response",
+            "WARC-Target-URI: http://a.test:8099/about",
+            "WARC-Target-URI: http://a.test:8099/abuot",
+            "body",
+        ),
+        ("WARC-Type: request", "WARC-Record-ID: <urn:uuid:1", "WARC-Record-ID: <urn:uuid:2", "unnamed"),
+    ];
+    for (of, from, to, kind) in rows {
+        let exchanged = |bytes: &mut Vec<u8>| {
+            *bytes =
+                rewritten(bytes, |whole| if whole.contains(of) { whole.replace(from, to) } else { whole.to_owned() })
+        };
+        let changed = tampered(&home, &files, "warc/dossier.warc.gz", &exchanged);
+        let Some((code, said)) = checked(&changed, &["--key", KEY]) else { return };
+        assert!(code == Some(1) && said.contains(&format!("FAULT {kind}")), "{from}: {said}");
+    }
+    // A copy of a robots.txt that never was.
+    let forged = b"User-agent: *\nAllow: /\n";
+    let sum = data_encoding::HEXLOWER.encode(&Sha256::digest(forged));
+    let name = format!("evidence/{}/{sum}", &sum[..2]);
+    let mut more = files.clone();
+    more.insert(name.clone(), forged.to_vec());
+    let entry = format!("\"files\": [{{\"path\": \"{name}\", \"sha256\": \"{sum}\"}},");
+    let manifest = String::from_utf8(more["dossier.json"].clone()).unwrap().replacen("\"files\": [", &entry, 1);
+    more.insert("dossier.json".to_owned(), manifest.into_bytes());
+    let (code, said) = checked(&tampered(&home, &more, "README.txt", &|_| {}), &["--key", KEY]).unwrap();
+    assert!(code == Some(1) && said.contains("FAULT unnamed"), "{said}");
+}
+
+/// The members of a gzip file, each changed, with digests that fit.
+fn rewritten(bytes: &[u8], change: impl Fn(&str) -> String) -> Vec<u8> {
+    let (mut text, mut out) = (String::new(), Vec::new());
+    flate2::read::MultiGzDecoder::new(bytes).read_to_string(&mut text).unwrap();
+    for part in text.split_inclusive("\r\n\r\nWARC/1.1\r\n") {
+        let part = part.strip_suffix("WARC/1.1\r\n").unwrap_or(part);
+        let whole = if part.starts_with("WARC/1.1") { part.to_owned() } else { format!("WARC/1.1\r\n{part}") };
+        let altered = change(&whole);
+        let whole = if altered == whole { whole } else { refit(&altered) };
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(whole.as_bytes()).unwrap();
+        out.extend(gzip.finish().unwrap());
+    }
+    assert_ne!(out, bytes);
+    out
+}
+
+/// A tdmrep.json that another site serves: its bytes are there, and the other site does not hear whose it was.
+#[tokio::test(start_paused = true)]
+async fn a_tdmrep_json_that_lies_elsewhere_is_in_it() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let epoch = WallTime::from_unix_millis(START);
+    let tdm = r#"[{"location":"/closed","tdm-reservation":1}]"#;
+    let a = Site::new()
+        .name("a.test")
+        .robots("User-agent: *\nAllow: /\n")
+        .page("/.well-known/tdmrep.json", Answer::redirect(301, Target::at(1, "/x.json")))
+        .page("/", Answer::page([Target::here("/closed")]));
+    let c = Site::new()
+        .name("c.test")
+        .robots("User-agent: *\nAllow: /\n")
+        .page("/x.json", Answer::status(200).content("application/json", tdm));
+    let (net, _) = Web::builder(1).epoch(epoch).site(a).site(c).build().unwrap().in_memory();
+    let crawler = Crawler::builder("DossierBot/1.0", "https://example.com/bot")
+        .net(Arc::new(net))
+        .clock(Arc::new(SystemClock::paused_at(epoch)))
+        .random(Arc::new(SeededRandom::new(1)))
+        .allow_addresses("10.0.0.0/8")
+        .dir(&dir)
+        .configure(|file| {
+            file.crawl.seeds = Some(vec!["http://a.test/".to_owned()]);
+            file.agent.purposes = Some(vec!["tdm".into()]);
+            file.archive.min_free = Some(ByteSize(0));
+        });
+    let summary = crawler.build().unwrap().run().await.unwrap();
+    assert_eq!(summary.refusals(), 1, "{summary}");
+    let (path, _) = dossier(&home, "http://a.test", &dir, "a.zip", &[]);
+    let sum = data_encoding::HEXLOWER.encode(&Sha256::digest(tdm));
+    let name = format!("evidence/{}/{sum}", &sum[..2]);
+    assert_eq!(files(&path).get(&name).map(Vec::as_slice), Some(tdm.as_bytes()));
+    let mut without = files(&path);
+    if let Some((code, said)) = checked(&path, &[]) {
+        assert!(code == Some(0) && !said.contains("copies are not here"), "{said}");
+        // One that is left out is missed.
+        let text = String::from_utf8(without.remove("dossier.json").unwrap()).unwrap();
+        let mut manifest: Value = serde_json::from_str(&text).unwrap();
+        manifest["files"].as_array_mut().unwrap().retain(|one| one["path"] != *name);
+        without.insert("dossier.json".to_owned(), serde_json::to_vec(&manifest).unwrap());
+        without.remove(&name);
+        let (_, said) = checked(&tampered(&home, &without, "README.txt", &|_| {}), &[]).unwrap();
+        assert!(said.contains("1 copies are not here"), "{said}");
+    }
+    // Whose file it was stands in the record of the hop, and is withheld from the site that serves it.
+    let (other, _) = dossier(&home, "http://c.test", &dir, "c.zip", &[]);
+    assert!(!everything(&other).contains("a.test"));
+    let (whole, _) = dossier(&home, "http://c.test", &dir, "whole.zip", &["--with-others"]);
+    let asked = records(&whole).into_iter().find(|line| line["body"]["url"] == "http://c.test/x.json").unwrap();
+    assert_eq!(asked["body"]["discovery"]["via"], "http://a.test/.well-known/tdmrep.json");
 }
 
 /// A record whose block digest fits its block.

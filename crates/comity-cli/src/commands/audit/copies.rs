@@ -6,6 +6,7 @@ use std::path::Path;
 use comity::policy::{Digest, WallTime};
 use comity_archive::{EvidenceKind, Sighting};
 
+use super::erasures::Erasures;
 use crate::exit::Failure;
 
 /// The sightings of robots.txt, and the copies.
@@ -14,6 +15,8 @@ pub(super) struct Copies {
     dir: std::path::PathBuf,
     /// By URL, in the order of the index.
     sightings: HashMap<String, Vec<Seen>>,
+    /// What is not there any more, rightly.
+    pub(super) erased: Erasures,
 }
 
 /// One sighting.
@@ -38,7 +41,7 @@ impl Copies {
                 sightings.entry(sighting.url).or_default().push(Seen { at, status: sighting.status, digest });
             }
         }
-        Ok(Self { dir: dir.to_owned(), sightings })
+        Ok(Self { dir: dir.to_owned(), sightings, erased: Erasures::read(dir)? })
     }
 
     /// The sightings at a URL.

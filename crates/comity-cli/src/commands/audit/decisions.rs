@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use comity::policy::{Digest, Reason};
-use comity_archive::{Record, read_records};
+use comity::policy::{Digest, Reason, RobotsState};
+use comity_archive::{DecisionRecord, Record, RobotsRecord, read_records};
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
 use comity_signals::{PolicyGroups, Purpose, Tdmrep};
 
@@ -18,7 +18,7 @@ const MAX_COMPILED: usize = 1024;
 pub(super) struct Decisions<'a> {
     pub(super) copies: &'a Copies,
     pub(super) dialect: Dialect,
-    compiled: HashMap<(Digest, Vec<String>), Option<(RuleSet, PolicyGroups)>>,
+    compiled: HashMap<(Option<Digest>, Vec<String>), Option<(RuleSet, PolicyGroups)>>,
 }
 
 impl<'a> Decisions<'a> {
@@ -49,18 +49,28 @@ impl<'a> Decisions<'a> {
     /// What is wrong with the decision of a record, if anything; `None` when it rests on no copy.
     fn problem(&mut self, record: &Record) -> Option<Option<String>> {
         let (decision, robots) = (record.decision.as_ref()?, record.robots.as_ref()?);
-        let digest: Digest = robots.digest.as_deref()?.parse().ok()?;
+        let digest: Option<Digest> = match &robots.digest {
+            Some(hex) => Some(hex.parse().ok()?),
+            // Where there is no file, what the answer and tdmrep.json say is judged all the same.
+            None if is_open(robots, decision) => None,
+            None => return None,
+        };
         if decision.optout.is_some() || record.url.len() as u64 != record.url_length {
             return None;
         }
         let tdmrep = match record.tdmrep.as_ref().and_then(|file| file.digest.as_deref()) {
             Some(hex) => match hex.parse().ok().and_then(|digest| self.copies.bytes(digest)) {
                 Some(bytes) => Some(Tdmrep::parse(&bytes, origin(&record.url))),
+                None if hex.parse().is_ok_and(|digest| self.copies.erased.has(digest)) => return None,
                 None => return Some(Some(format!("its tdmrep.json {hex} is not in the evidence"))),
             },
             None => None,
         };
+        if digest.is_some_and(|digest| self.copies.bytes(digest).is_none() && self.copies.erased.has(digest)) {
+            return None;
+        }
         let Some((rules, policies)) = self.rules(digest, &record.agent.product_tokens) else {
+            let digest = robots.digest.as_deref().unwrap_or_default();
             return Some(Some(format!("its copy {digest} is not in the evidence")));
         };
         let target = request_target(&record.url);
@@ -74,17 +84,25 @@ impl<'a> Decisions<'a> {
         })
     }
 
-    fn rules(&mut self, digest: Digest, tokens: &[String]) -> Option<&(RuleSet, PolicyGroups)> {
+    /// The rules of a copy; without one there are none.
+    fn rules(&mut self, digest: Option<Digest>, tokens: &[String]) -> Option<&(RuleSet, PolicyGroups)> {
         if self.compiled.len() >= MAX_COMPILED {
             self.compiled.clear();
         }
         let compile = || {
             let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
-            let robots = Robots::parse(&self.copies.bytes(digest)?);
+            let bytes = digest.map_or_else(|| Some(Vec::new()), |digest| self.copies.bytes(digest))?;
+            let robots = Robots::parse(&bytes);
             Some((robots.rules(&tokens, self.dialect), PolicyGroups::compile(&robots, self.dialect)))
         };
         self.compiled.entry((digest, tokens.to_vec())).or_insert_with(compile).as_ref()
     }
+}
+
+/// No robots.txt, or redirects without end, and nobody who takes that for a refusal.
+fn is_open(robots: &RobotsRecord, decision: &DecisionRecord) -> bool {
+    let states = [RobotsState::Absent.as_str(), RobotsState::RedirectLimit.as_str()];
+    states.contains(&robots.state.as_str()) && decision.reason != Reason::RobotsDisallowAll.code()
 }
 
 /// Scheme, host and port of a URL.
@@ -131,10 +149,17 @@ fn wrong(
     });
     let by_signal = Reason::from_code(&decision.reason)
         .is_some_and(|reason| reason.is_signal() && reason != Reason::SignalUnspecified);
-    differs.or_else(|| {
-        (by_signal && !signals::denies_all(record, &preferences))
-            .then(|| "it was refused by a signal, and not every purpose is denied".to_owned())
-    })
+    differs
+        .or_else(|| {
+            let is_wrong = by_signal && !signals::denies_all(record, &preferences);
+            is_wrong.then(|| "it was refused by a signal, and not every purpose is denied".to_owned())
+        })
+        .or_else(|| {
+            // What silence is set to is not known here: it may have refused.
+            let is_kept = record.request.is_some() && Reason::from_code(&decision.reason).is_some_and(Reason::is_ok);
+            (is_kept && signals::refuses(record, &preferences))
+                .then(|| "it was kept, and its evidence denies every purpose".to_owned())
+        })
 }
 
 fn rule(rule: Option<(u32, &str)>) -> String {

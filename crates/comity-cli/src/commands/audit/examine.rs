@@ -69,7 +69,7 @@ fn gap(
     }
     let asked = match in_force {
         InForce::Rules(copy) => copy.pace.delay_at(request.at).unwrap_or_default(),
-        InForce::Absent | InForce::Nothing(_) => Duration::ZERO,
+        InForce::Absent | InForce::Erased | InForce::Nothing(_) => Duration::ZERO,
     };
     let (delay, whose) = if asked > floor { (asked, "robots.txt") } else { (floor, "our own floor") };
     let delay = i64::try_from(delay.as_millis()).unwrap_or(i64::MAX);
@@ -87,6 +87,7 @@ fn page(request: &Request, in_force: &InForce<'_>, wire: &Wire, audit: &mut Audi
     }
     match in_force {
         InForce::Absent => {}
+        InForce::Erased => audit.erased += 1,
         InForce::Nothing(why) => {
             audit.add(Violation::at(Kind::PageWithoutRobots, request, wire, (*why).to_owned()));
         }

@@ -40,6 +40,8 @@ enum Said {
     /// What was known holds on.
     NotModified,
     Unreachable,
+    /// What it said is not known any more.
+    Erased,
 }
 
 /// A robots.txt in force.
@@ -55,6 +57,8 @@ pub(super) struct Copy {
 pub(super) enum InForce<'a> {
     Rules(&'a Copy),
     Absent,
+    /// What was erased.
+    Erased,
     /// Nothing: why.
     Nothing(&'static str),
 }
@@ -76,6 +80,8 @@ impl Lives {
         for hop in hops {
             if hop.url == robots_url {
                 visited.clear();
+            } else if visited.is_empty() && lives.is_begin_erased(copies) {
+                visited.push(hop.url.clone());
             } else if visited.last().is_none_or(|last| *last != hop.url) {
                 let problem = format!("asked as a hop of {robots_url}, which had not led there");
                 audit.add(Violation::at(Kind::RefusedTarget, hop, wire, problem));
@@ -98,7 +104,7 @@ impl Lives {
             }
             // What an earlier crawl had seen is recalled before anything is asked. Later on, each answer has its exchange.
             if first.is_none_or(|first| seen.at < first) {
-                let said = said(seen.status, seen.digest, agent, copies);
+                let said = recall(seen, agent, copies);
                 recalled.push(Answer { at: seen.at, end: seen.at, said });
             } else if !lives.repeats(seen) {
                 audit.add(Violation {
@@ -115,6 +121,11 @@ impl Lives {
         lives
     }
 
+    /// Whether what led to a hop may have been erased.
+    fn is_begin_erased(&self, copies: &Copies) -> bool {
+        copies.erased.lines || self.answers.last().is_some_and(|last| matches!(last.said, Said::Erased))
+    }
+
     /// Whether a sighting says once more what an exchange was answered, and when: a crawl that goes on recalls what its last run knew.
     /// Such a sighting makes no copy live longer.
     fn repeats(&self, seen: &Seen) -> bool {
@@ -124,7 +135,7 @@ impl Lives {
                 Said::Rules(copy) => Some(Some(copy.digest)),
                 Said::Absent => Some(None),
                 Said::NotModified => known,
-                Said::Unreachable => None,
+                Said::Unreachable | Said::Erased => None,
             };
             let came = answer.at <= after(seen.at, ROUNDED_MS) && seen.at <= after(answer.end, SETTLED_MS);
             came && known == Some(seen.digest)
@@ -133,7 +144,10 @@ impl Lives {
 
     /// What one hop says; `None` when it leads on.
     fn hop(&self, hop: &Request, visited: &mut Vec<String>, agent: &Agent, copies: &Copies) -> Option<Said> {
-        let Some(status) = hop.status else { return Some(Said::Unreachable) };
+        let Some(status) = hop.status else {
+            let is_erased = copies.erased.has_answer(&hop.url, hop.at);
+            return Some(if is_erased { Said::Erased } else { Said::Unreachable });
+        };
         if matches!(status, 301 | 302 | 303 | 307 | 308) {
             let base = CrawlUrl::parse(&hop.url).ok()?;
             let Some(next) = hop.location.as_deref().and_then(|to| CrawlUrl::join(&base, to).ok()) else {
@@ -172,6 +186,7 @@ impl Lives {
             match &answer.said {
                 Said::Rules(copy) => return InForce::Rules(copy),
                 Said::Absent => return InForce::Absent,
+                Said::Erased => return InForce::Erased,
                 Said::NotModified => renewed = renewed.or(Some(answer.at)),
                 Said::Unreachable => nothing = "its robots.txt was unreachable",
             }
@@ -192,10 +207,20 @@ fn differs(hop: &Request, said: &Said, copies: &Copies) -> Option<String> {
         .then(|| format!("the evidence holds {} for it, the WARC {body}", copy.digest))
 }
 
+/// What is left of an answer whose exchange is gone. Where a redirect led is not in the evidence.
+fn recall(seen: &Seen, agent: &Agent, copies: &Copies) -> Said {
+    match (seen.status, seen.digest) {
+        (304, None) => Said::NotModified,
+        (301 | 302 | 303 | 307 | 308, None) if copies.erased.lines => Said::Erased,
+        (status, digest) => said(status, digest, agent, copies),
+    }
+}
+
 fn said(status: u16, digest: Option<Digest>, agent: &Agent, copies: &Copies) -> Said {
     match (status, digest) {
         (_, Some(digest)) => match copies.bytes(digest) {
             Some(bytes) => Said::Rules(Box::new(copy(digest, &bytes, agent))),
+            None if copies.erased.has(digest) => Said::Erased,
             None => Said::Unreachable,
         },
         (400..=428 | 430..=499, None) => Said::Absent,

@@ -3,6 +3,7 @@
 mod addresses;
 mod copies;
 mod decisions;
+mod erasures;
 mod examine;
 mod floors;
 mod heard;

@@ -68,9 +68,11 @@ pub(super) struct Audit {
     pub(super) pauses: u64,
     /// Requests that an override, or 30 days without an answer of robots.txt, let through: the rules were not held against them.
     pub(super) excepted: u64,
+    /// Requests for pages whose robots.txt was erased: nothing is left to hold them against.
+    pub(super) erased: u64,
     /// Records whose decision was made again from the copy that they name.
     pub(super) decisions: u64,
-    /// Records whose decision rests on something else than a copy.
+    /// Records whose decision rests on something else than a copy, or on one that was erased.
     pub(super) decisions_skipped: u64,
     /// From when to when requests were sent.
     pub(super) first: Option<String>,
@@ -125,6 +127,9 @@ impl std::fmt::Display for Audit {
                 "excepted     {} requests under an override, or after 30 days without an answer",
                 self.excepted
             )?;
+        }
+        if self.erased > 0 {
+            writeln!(f, "erased       {} requests whose robots.txt was erased", self.erased)?;
         }
         for violation in &self.violations {
             let kind = serde_json::to_value(violation.kind).unwrap_or_default();

@@ -68,3 +68,18 @@ pub(super) fn denies_all(record: &Record, found: &Preferences) -> bool {
     let mut declared = record.agent.purposes.iter().map(|purpose| purpose.parse::<Purpose>());
     declared.all(|purpose| purpose.is_ok_and(|one| found.verdict(one) == comity_signals::Verdict::Denied))
 }
+
+/// Whether nothing of a page may be kept by what `found` says: every declared purpose is judged and denied without a grant, one of
+/// them by more than that an index is not to show it.
+pub(super) fn refuses(record: &Record, found: &Preferences) -> bool {
+    let granted = record.decision.iter().flat_map(|decision| &decision.grants);
+    let is_granted = granted.into_iter().any(|grant| record.agent.purposes.contains(&grant.purpose));
+    let is_noindex =
+        |source: Source| matches!(source, Source::HeaderXRobotsTag | Source::HeaderRobotsTag | Source::MetaRobots);
+    let drops = |said: &comity_signals::Statement| {
+        said.verdict == comity_signals::Verdict::Denied
+            && record.agent.purposes.iter().any(|declared| declared == said.purpose.as_str())
+            && !(said.purpose == Purpose::Search && is_noindex(said.source))
+    };
+    !is_granted && denies_all(record, found) && found.statements().iter().any(drops)
+}

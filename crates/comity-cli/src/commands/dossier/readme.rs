@@ -42,13 +42,15 @@ pub(super) fn text(facts: &DossierFacts) -> String {
          5. Checkpoints. The SHA-256 of a line up to, and without, `,\"digest\":` is its digest, and `prev` of the next. The signature is\n\
          \x20  over the text `comity-checkpoint/1`, a line feed, and the digest in hex.\n\
          6. WARC. `gzip -t` and any WARC reader. The records of a line have the ids that it names; the SHA-256 of the body of a response\n\
-         \x20  is `body_digest`; the metadata record carries the commitment of its line as `comity-record`.\n\
+         \x20  is `body_digest`; the metadata record carries the commitment of its line as `comity-record`. The request is `request.head`,\n\
+         \x20  the answer has the status and the fields of `response`, and each address and date is that of the line.\n\
          \n\
          WHAT IT DOES NOT SHOW\n\
          \n\
          That every line of the site is here: of the lines that are not, only commitments are, which do not tell whose they are. That\n\
          nothing was left out before the chain was written. Whoever holds the key could have written another chain; a checkpoint that\n\
-         somebody else kept tells. Offsets in the records are those of the crawl's own files.\n",
+         somebody else kept tells. When and where copies were seen: index.jsonl, index.html and dossier.json are covered by no checkpoint.\n\
+         Offsets in the records are those of the crawl's own files.\n",
         lines = facts.lines,
     )
 }
