@@ -112,7 +112,7 @@ impl Archive {
         if let Some(above) = dir.parent() {
             drop(sync_folder(above));
         }
-        let erasing = Journal::load(dir)?;
+        let erasing = Journal::load(dir, config.signer.as_deref())?;
         if let Some(journal) = &erasing {
             tracing::info!(id = journal.id, "an erasure that was cut short goes on");
             carry::files(dir, journal, &mut All)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_frontier::{
-    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, SchedulerConfig,
+    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, RecordMark, SchedulerConfig,
     Store as FrontierStore,
 };
 use comity_policy::{Clock, Ready, Reason, WallTime};
@@ -110,6 +110,16 @@ pub(crate) fn queue(
     };
     let key = local.fingerprint_key(fresh, config.keys, accepted.rules)?;
     Ok((Queue::Disk(local), key))
+}
+
+/// Holds the queue of a stopped crawl to the `whole` records that are there (invariant 9), as every start does.
+///
+/// # Errors
+/// When the queue cannot be read or written.
+pub(crate) fn in_line(store: DiskStore, config: &CrawlConfig, clock: &dyn Clock, whole: u64) -> Result<u64, Error> {
+    let ready = Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin };
+    let mut local = Local::open(Box::new(store) as Box<dyn FrontierStore>, scheduling(config, clock), ready)?;
+    Ok(local.records_end_at(whole, RecordMark::default())?)
 }
 
 fn on_disk(dir: &Path, accepted: Accepted) -> Result<DiskStore, FrontierError> {

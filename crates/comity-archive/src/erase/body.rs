@@ -21,7 +21,9 @@ pub(super) struct Body<'a> {
     #[serde(borrow)]
     pub(super) response: Option<Response<'a>>,
     #[serde(borrow)]
-    pub(super) robots: Option<Robots<'a>>,
+    pub(super) robots: Option<Copy<'a>>,
+    #[serde(borrow, default)]
+    pub(super) tdmrep: Option<Copy<'a>>,
     pub(super) warc: Option<WarcPlaces>,
 }
 
@@ -47,9 +49,10 @@ pub(super) struct Repeats<'a> {
     pub(super) record: Option<Cow<'a, str>>,
 }
 
+/// A file that the decision rests on.
 #[derive(Debug, Deserialize)]
-pub(super) struct Robots<'a> {
-    #[serde(borrow)]
+pub(super) struct Copy<'a> {
+    #[serde(borrow, default)]
     pub(super) digest: Option<Cow<'a, str>>,
 }
 
@@ -58,11 +61,26 @@ impl Body<'_> {
         self.errand == "page"
     }
 
+    /// Digests of copies that must be in the evidence (as `verify` wants them).
+    pub(super) fn rests_on(&self) -> impl Iterator<Item = &str> {
+        [&self.robots, &self.tdmrep].into_iter().flatten().filter_map(|copy| copy.digest.as_deref())
+    }
+
     /// The digest of a body that its copies share: content, and long enough to be told apart.
     pub(super) fn copied(&self) -> Option<&str> {
         let response = self.response.as_ref().filter(|_| self.is_page())?;
         let is_content = matches!(response.status, 200..=299) && response.body_length >= super::named::LEAST_COPY;
         is_content.then_some(&*response.body_digest)
+    }
+
+    /// The id of the response whose content it repeats.
+    pub(super) fn repeats(&self) -> Option<&str> {
+        self.response.as_ref()?.repeats.as_ref()?.record.as_deref()
+    }
+
+    /// The id of its own response.
+    pub(super) fn response_id(&self) -> Option<&str> {
+        Some(&self.warc.as_ref()?.response.as_ref()?.id)
     }
 
     /// Its body lies in the WARC with it.

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::journal::{Becomes, Journal, PairPlan, Span, digest};
+use super::journal::{Amended, Becomes, Journal, PairPlan, Span, digest};
 use super::tombstone::{ERASURE, Tombstone, amended};
 use super::{Step, Steps, configs, evidence};
+use crate::chain::commitment;
 use crate::disk::sync_folder;
 use crate::index::index_path;
+use crate::record::absent::Why;
 use crate::records::reader::{Frame, Frames};
 use crate::records::writer::frame_compressor;
 use crate::recovery::index_of;
@@ -164,15 +166,28 @@ fn records(path: &Path, pair: &PairPlan, id: &str, steps: &mut dyn Steps) -> Res
     std::fs::rename(&tmp, path).and_then(|()| sync_folder(path.parent().unwrap_or(path))).map_err(wrong)
 }
 
-fn tombstone(line: &Line, id: &str, amended: Option<&super::journal::Amended>) -> Result<Line, String> {
-    let note = match amended {
+fn tombstone(line: &Line, id: &str, plan: Option<&Amended>) -> Result<Line, String> {
+    let note = match plan {
         None => json!({ "erasure": id }).to_string(),
-        Some(amended) => format!(
-            "{{\"erasure\":\"{id}\",\"salt\":\"{}\",\"commitment\":\"{}\",\"body\":{}}}",
-            amended.salt, amended.commitment, amended.body
-        ),
+        Some(Amended { salt, commitment: stated }) => {
+            // Done a second time it is the same text: what is taken out is not there any more.
+            let body = without_via(line)?.ok_or_else(|| format!("line {} went before", line.seq))?;
+            let bytes = data_encoding::HEXLOWER.decode(salt.as_bytes()).map_err(|e| format!("salt: {e}"))?;
+            if commitment(&bytes, body.as_bytes()).to_string() != *stated {
+                return Err(format!("what is to stand in line {} is not what its commitment says", line.seq));
+            }
+            format!("{{\"erasure\":\"{id}\",\"salt\":\"{salt}\",\"commitment\":\"{stated}\",\"body\":{body}}}")
+        }
     };
     line.erased(&note).map_err(|e| e.to_string())
+}
+
+/// The record of a line without the page that led to it, as text; nothing where the record went.
+pub(super) fn without_via(line: &Line) -> Result<Option<String>, String> {
+    let Some(mut record) = line.record().map_err(|e| e.to_string())? else { return Ok(None) };
+    record.discovery.via = None;
+    record.absent.insert("discovery.via".to_owned(), Why::Erased.as_str().to_owned());
+    serde_json::to_string(&record).map(Some).map_err(|e| e.to_string())
 }
 
 /// How the records of a WARC of this name are compressed.

@@ -6,8 +6,9 @@ use comity_policy::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::named::Needle;
-use crate::ArchiveError;
+use super::sealed;
 use crate::disk::{replace, sync_folder};
+use crate::{ArchiveError, CheckpointSigner};
 
 /// The file that says what an erasure under way has still to do, below the crawl directory.
 pub(crate) const JOURNAL: &str = "erasing.json";
@@ -33,6 +34,11 @@ pub(crate) struct Journal {
     /// Digests of configurations that go: of `configs/SHA256.toml`.
     #[serde(default)]
     pub(crate) configs: Vec<String>,
+    /// The public key that signed it, and its signature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signature: Option<String>,
 }
 
 /// What goes from a pair of files.
@@ -56,17 +62,16 @@ pub(crate) struct PairPlan {
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinePlan {
     pub(crate) seq: u64,
-    /// What stands in its place: salt in hex, commitment, and the record without what named the erased.
+    /// What stands in its place is made of the line anew: its record without what named the erased.
     pub(crate) amended: Option<Amended>,
 }
 
-/// A record that stands in a tombstone.
+/// What a record that stands in a tombstone commits to: salt in hex, and commitment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Amended {
     pub(crate) salt: String,
     pub(crate) commitment: String,
-    pub(crate) body: String,
 }
 
 /// A place in a WARC file: whole members.
@@ -110,12 +115,17 @@ pub(crate) struct EvidencePlan {
 }
 
 impl Journal {
-    /// The largest that is read.
+    /// The version that is written.
+    pub(crate) const VERSION: u32 = 2;
+    /// The largest that is written, and read.
     const LONGEST: u64 = 4 << 30;
 
+    /// What is left to do, if anything is. With a key, only what that key signed: it is carried out, and recorded under the
+    /// key's signature.
+    ///
     /// # Errors
-    /// When it is there and cannot be read.
-    pub(crate) fn load(dir: &Path) -> Result<Option<Self>, ArchiveError> {
+    /// When it is there and cannot be read, names what no erasure of ours names, or is not of the key.
+    pub(crate) fn load(dir: &Path, signer: Option<&dyn CheckpointSigner>) -> Result<Option<Self>, ArchiveError> {
         let path = dir.join(JOURNAL);
         let mut text = Vec::new();
         match File::open(&path).and_then(|file| file.take(Self::LONGEST).read_to_end(&mut text)) {
@@ -125,17 +135,40 @@ impl Journal {
         }
         let wrong = |problem: String| ArchiveError::Chain { path: path.clone(), problem };
         let journal: Self = serde_json::from_slice(&text)
-            .map_err(|e| wrong(format!("it does not say what is to be erased: {e}; nothing was changed")))?;
-        if journal.v != 1 {
-            return Err(wrong(format!("version {} is not known, 1 is; start the version that wrote it", journal.v)));
+            .map_err(|e| wrong(format!("it does not say what is to be erased: {e}; nothing of it is done")))?;
+        if journal.v != Self::VERSION {
+            let (found, known) = (journal.v, Self::VERSION);
+            return Err(wrong(format!("version {found} is not known, {known} is; start the version that wrote it")));
         }
+        sealed::check(&journal, signer).map_err(|problem| wrong(format!("{problem}; nothing of it is done")))?;
         Ok(Some(journal))
     }
 
-    /// Written as a whole, safe when this returns.
-    pub(crate) fn store(&self, dir: &Path) -> Result<(), ArchiveError> {
+    /// Signed and written as a whole, safe when this returns.
+    ///
+    /// # Errors
+    /// When it is longer than what is read, or cannot be written: nothing was changed.
+    pub(crate) fn store(&mut self, dir: &Path, signer: Option<&dyn CheckpointSigner>) -> Result<(), ArchiveError> {
+        self.store_within(dir, signer, Self::LONGEST)
+    }
+
+    pub(super) fn store_within(
+        &mut self,
+        dir: &Path,
+        signer: Option<&dyn CheckpointSigner>,
+        most: u64,
+    ) -> Result<(), ArchiveError> {
         let path = dir.join(JOURNAL);
+        sealed::sign(self, signer);
         let text = serde_json::to_vec(self).map_err(|e| ArchiveError::io(&path, e.into()))?;
+        // A file of the full length may be a cut one.
+        if text.len() as u64 >= most {
+            let problem = format!(
+                "what is to be done takes {} bytes, below {most} can be read again; nothing was changed: erase less at once",
+                text.len()
+            );
+            return Err(ArchiveError::Chain { path, problem });
+        }
         replace(&path, &text).map_err(|e| ArchiveError::io(&path, e))
     }
 

@@ -44,20 +44,34 @@ impl Mentions {
     }
 }
 
-/// Files below `dir` that name it, inflated; bodies are not decoded for that.
+/// Files below `dir` that name it, inflated; bodies are not decoded for that. What cannot be read may name it: it is listed,
+/// with the reason.
 ///
 /// # Errors
-/// When one cannot be read.
+/// When `dir` itself cannot be read.
 pub(super) fn files_that_name(dir: &Path, needle: &Needle) -> io::Result<Vec<String>> {
+    std::fs::read_dir(dir)?;
     let (mut found, mut folders) = (Vec::new(), vec![dir.to_owned()]);
+    let shown = |path: &Path| path.strip_prefix(dir).unwrap_or(path).to_string_lossy().into_owned();
+    let unread = |path: &Path, error: &io::Error| format!("{}, which cannot be read: {error}", shown(path));
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let (path, kind) =
-                (entry.as_ref().map_or_else(|_| dir.to_owned(), std::fs::DirEntry::path), entry?.file_type()?);
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file() && names(&path, needle)? {
-                found.push(path.strip_prefix(dir).unwrap_or(&path).to_string_lossy().into_owned());
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                found.push(unread(&folder, &error));
+                continue;
+            }
+        };
+        for entry in entries {
+            match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))) {
+                Ok((path, kind)) if kind.is_dir() => folders.push(path),
+                Ok((path, kind)) if kind.is_file() => match names(&path, needle) {
+                    Ok(true) => found.push(shown(&path)),
+                    Ok(false) => {}
+                    Err(error) => found.push(unread(&path, &error)),
+                },
+                Ok(_) => {}
+                Err(error) => found.push(unread(&folder, &error)),
             }
         }
     }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `named`, `report` | [`Erasure`]: what goes; [`ErasureReport`]: what went |
 //! | `plan`, `mention`, `body` | which lines, WARC records and sightings that are |
-//! | `journal` | the plan on disk |
+//! | `journal`, `sealed` | the plan on disk; whether it may be carried out |
 //! | `carry`, `tombstone` | the doing |
 //! | `evidence`, `configs` | copies and their index; configurations that are not in force |
 //! | `note` | what stands in a tombstone |
@@ -24,6 +24,7 @@ mod named;
 pub(crate) mod note;
 mod plan;
 mod report;
+mod sealed;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tombstone;
@@ -69,6 +70,9 @@ pub(crate) enum Step {
 /// Told before each step; tests end there, as a kill does.
 pub(crate) trait Steps {
     fn before(&mut self, step: Step) -> Result<(), ArchiveError>;
+
+    /// Told what will be done, before the first step.
+    fn planned(&mut self, _report: &ErasureReport) {}
 }
 
 /// Goes on.
@@ -77,6 +81,19 @@ pub(crate) struct All;
 impl Steps for All {
     fn before(&mut self, _step: Step) -> Result<(), ArchiveError> {
         Ok(())
+    }
+}
+
+/// Goes on, and tells what will be done.
+struct Telling<'a>(&'a mut dyn FnMut(&ErasureReport));
+
+impl Steps for Telling<'_> {
+    fn before(&mut self, _step: Step) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+
+    fn planned(&mut self, report: &ErasureReport) {
+        (self.0)(report);
     }
 }
 
@@ -92,6 +109,19 @@ impl Archive {
     /// changed then), and when something cannot be written: then the next [`Archive::create`] does the rest.
     pub fn erase(&mut self, erasure: &Erasure, dry: bool) -> Result<ErasureReport, ArchiveError> {
         self.erase_in(erasure, dry, &mut All)
+    }
+
+    /// As [`Archive::erase`], not dry. `tell` gets the report, with id and receipt, before anything is changed: what fails
+    /// afterwards, or a kill, cannot take them. Not called where there is nothing to erase.
+    ///
+    /// # Errors
+    /// As [`Archive::erase`].
+    pub fn erase_telling(
+        &mut self,
+        erasure: &Erasure,
+        tell: &mut dyn FnMut(&ErasureReport),
+    ) -> Result<ErasureReport, ArchiveError> {
+        self.erase_in(erasure, false, &mut Telling(tell))
     }
 
     pub(crate) fn erase_in(
@@ -110,7 +140,7 @@ impl Archive {
                 .encode(&Sha256::new_with_prefix(salt).chain_update(erasure.named.text()).finalize()),
         };
         let blank = Journal {
-            v: 1,
+            v: Journal::VERSION,
             id: id.clone(),
             at: self.clock.wall().to_string(),
             kind: erasure.named.kind(erasure.depth).to_owned(),
@@ -122,9 +152,11 @@ impl Archive {
             pairs: Vec::new(),
             evidence: journal::EvidencePlan::default(),
             configs: Vec::new(),
+            key: None,
+            signature: None,
         };
         let dir = self.dir.clone();
-        let (journal, mut report) =
+        let (mut journal, mut report) =
             Planner::new(&dir, erasure, self.entropy.as_mut()).make(blank, self.config.crawl.config_digest)?;
         if journal.is_empty() {
             return Ok(report);
@@ -133,8 +165,9 @@ impl Archive {
         if dry {
             return Ok(report);
         }
+        steps.planned(&report);
         steps.before(Step::Journal)?;
-        journal.store(&dir)?;
+        journal.store(&dir, self.config.signer.as_deref())?;
         carry::files(&dir, &journal, steps)?;
         self.conclude(&journal, steps)?;
         Ok(report)
@@ -182,10 +215,11 @@ impl Archive {
 }
 
 /// Files below `dir` that still name a URL or an origin, by their paths in it: records and WARC files inflated, everything
-/// else as it is. Bodies are searched as they are stored. Empty for what has no name. Costs one pass over all of it.
+/// else as it is. Bodies are searched as they are stored. What cannot be read is listed with the reason. Empty for what has
+/// no name. Costs one pass over all of it.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// When the directory itself cannot be read.
 pub fn files_that_name(dir: &Path, named: &Named) -> Result<Vec<String>, ArchiveError> {
     let Some(needle) = named.needle() else { return Ok(Vec::new()) };
     mention::files_that_name(dir, &needle).map_err(|e| ArchiveError::io(dir, e))

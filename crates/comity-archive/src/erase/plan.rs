@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use comity_policy::Digest;
 
 use super::body::Body;
+use super::carry::without_via;
 use super::journal::{Amended, Becomes, Journal, LinePlan, PairPlan, Span};
 use super::mention::Mentions;
 use super::named::Needle;
@@ -14,12 +15,11 @@ use super::{Depth, Erasure, Named};
 use super::{configs, evidence};
 use crate::chain::commitment;
 use crate::names::RECORDS_END;
-use crate::record::absent::Why;
 use crate::record::erasure::runs;
 use crate::records::reader::{Frame, Frames};
 use crate::warc::stream::{WarcHead, WarcStream};
 use crate::warc::text::target_uri;
-use crate::{ArchiveError, Entropy, Line, Record, WarcPlaces};
+use crate::{ArchiveError, Entropy, Line, WarcPlaces};
 
 /// Finds out what an erasure has to do, and changes nothing. Every file must be closed.
 pub(super) struct Planner<'a> {
@@ -29,9 +29,11 @@ pub(super) struct Planner<'a> {
     needle: Option<Needle>,
     /// Bodies whose copies go, too.
     copies: HashSet<String>,
+    /// By age: ids of responses whose payload a younger visit repeats. It is what that visit saw.
+    repeated: HashSet<String>,
     /// Ids of responses whose payload goes.
     gone: HashSet<String>,
-    /// Digests of robots.txt copies that lines which stay rest on.
+    /// Digests of copies, of robots.txt and tdmrep.json, that lines which stay rest on.
     rested_on: BTreeSet<String>,
     report: ErasureReport,
     lines: u64,
@@ -43,7 +45,7 @@ enum Fate {
     /// Its payload goes.
     Payload,
     /// The record that stands in its tombstone does not name what was erased.
-    Amended(Box<Record>),
+    Amended(String),
     Erased,
 }
 
@@ -55,6 +57,7 @@ impl<'a> Planner<'a> {
             entropy,
             needle: erasure.named.needle(),
             copies: HashSet::new(),
+            repeated: HashSet::new(),
             gone: HashSet::new(),
             rested_on: BTreeSet::new(),
             report: ErasureReport::default(),
@@ -70,8 +73,14 @@ impl<'a> Planner<'a> {
         in_force: Option<Digest>,
     ) -> Result<(Journal, ErasureReport), ArchiveError> {
         let files = self.records_files()?;
-        // What is younger than an age keeps its content, whoever else had the same.
-        if !matches!(self.erasure.named, Named::Before(_)) {
+        // What is younger than an age keeps its content, whoever else had the same, and wherever that lies.
+        if matches!(self.erasure.named, Named::Before(_)) {
+            self.each_line(&files, |planner, _, body| {
+                let younger = !planner.is_meant(&body);
+                planner.repeated.extend(body.repeats().filter(|_| younger).map(str::to_owned));
+                Ok(())
+            })?;
+        } else {
             self.each_line(&files, |planner, _, body| {
                 if planner.is_meant(&body)? {
                     planner.copies.extend(body.copied().map(str::to_owned));
@@ -171,7 +180,8 @@ impl<'a> Planner<'a> {
         // robots.txt is evidence, which is kept unless it is what was named.
         let is_kept = !body.is_page() && !matches!(self.erasure.named, Named::Url(_) | Named::Payload(_));
         let is_copy = body.copied().is_some_and(|digest| self.copies.contains(digest));
-        let goes = body.holds_payload() && (is_copy || (is_meant && !is_kept));
+        let is_repeated = body.response_id().is_some_and(|id| self.repeated.contains(id));
+        let goes = body.holds_payload() && (is_copy || (is_meant && !is_kept && !is_repeated));
         Ok(if goes { Fate::Payload } else { Fate::Stays })
     }
 
@@ -189,8 +199,7 @@ impl<'a> Planner<'a> {
                 let body: Body<'_> = serde_json::from_str(text).map_err(|e| unreadable(path, line, &e))?;
                 let fate = self.fate(line, text, &body, path)?;
                 if !matches!(fate, Fate::Erased) {
-                    let digest = body.robots.as_ref().and_then(|robots| robots.digest.as_deref());
-                    self.rested_on.extend(digest.map(str::to_owned));
+                    self.rested_on.extend(body.rests_on().map(str::to_owned));
                 }
                 let places = body.warc.as_ref();
                 if let (Some(places), None) = (places, &warc) {
@@ -267,21 +276,18 @@ impl<'a> Planner<'a> {
             return Ok(());
         }
         self.each_line(files, |planner, line, body| {
-            let earlier = body.response.as_ref().and_then(|response| response.repeats.as_ref()?.record.as_deref());
-            if earlier.is_some_and(|id| planner.gone.contains(id)) {
+            if body.repeats().is_some_and(|id| planner.gone.contains(id)) {
                 planner.report.revisits.add(Told { seq: line.seq, url: body.url.clone().into_owned() });
             }
             Ok(())
         })
     }
 
-    fn amend(&mut self, record: &Record) -> Result<Amended, ArchiveError> {
-        let wrong = |e| ArchiveError::io(self.dir, e);
-        let body = serde_json::to_string(record).map_err(|e| wrong(e.into()))?;
+    fn amend(&mut self, body: &str) -> Result<Amended, ArchiveError> {
         let mut salt = [0; crate::chain::SALT_BYTES];
         self.entropy.fill(&mut salt).map_err(|e| ArchiveError::io(self.dir, e))?;
         let commitment = commitment(&salt, body.as_bytes()).to_string();
-        Ok(Amended { salt: data_encoding::HEXLOWER.encode(&salt), commitment, body })
+        Ok(Amended { salt: data_encoding::HEXLOWER.encode(&salt), commitment })
     }
 }
 
@@ -345,12 +351,8 @@ fn metadata(line: &Line, body: &Body<'_>, places: &WarcPlaces, members: &mut Mem
 
 /// The record without its `via`, where nothing else of it names the erased; else it goes.
 fn amended(line: &Line, needle: &Needle, path: &Path) -> Result<Fate, ArchiveError> {
-    let record = line.record().map_err(|e| broken(path, e.to_string()))?;
-    let Some(mut record) = record else { return Ok(Fate::Erased) };
-    record.discovery.via = None;
-    record.absent.insert("discovery.via".to_owned(), Why::Erased.as_str().to_owned());
-    let text = serde_json::to_string(&record).map_err(|e| ArchiveError::io(path, e.into()))?;
-    Ok(if needle.finds(text.as_bytes()) { Fate::Erased } else { Fate::Amended(Box::new(record)) })
+    let text = without_via(line).map_err(|e| broken(path, e))?;
+    Ok(text.filter(|text| !needle.finds(text.as_bytes())).map_or(Fate::Erased, Fate::Amended))
 }
 
 fn next<R: std::io::BufRead>(frames: &mut Frames<R>, path: &Path) -> Result<Option<Vec<Line>>, ArchiveError> {

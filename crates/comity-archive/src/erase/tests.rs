@@ -1,5 +1,8 @@
 //! Forty origins, one of which is erased: nothing of it is found anywhere, and everything else still holds.
 
+mod journal;
+mod rests;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;

@@ -10,6 +10,8 @@ use super::visible::visible;
 use crate::args::{EraseArgs, PruneArgs};
 use crate::exit::{Exit, Failure};
 
+/// What an erasure under way has still to do.
+const JOURNAL: &str = "erasing.json";
 /// Lines of a list that are shown to people.
 const SHOWN: usize = 10;
 
@@ -18,7 +20,7 @@ pub(crate) fn run(args: &EraseArgs) -> Result<Exit, Failure> {
     let dir = &args.dir;
     is_crawl(dir)?;
     if args.resume {
-        let is_begun = dir.join("erasing.json").exists();
+        let is_begun = dir.join(JOURNAL).exists();
         drop(open(dir, None)?);
         print(if is_begun {
             "the erasure that was begun is done"
@@ -35,8 +37,14 @@ pub(crate) fn run(args: &EraseArgs) -> Result<Exit, Failure> {
         request: args.request.clone().unwrap_or_default(),
     };
     erasure.check().map_err(|e| Failure::usage(format!("--{e}")))?;
+    if args.dry_run {
+        none_begun(dir)?;
+    }
     let forget = (args.records && !args.dry_run).then_some(&erasure.named);
-    let erased = open(dir, forget)?.erase(&erasure, args.dry_run)?;
+    let erased = open(dir, forget)?.erase(&erasure, args.dry_run, &mut |report| {
+        // Before anything goes: a kill, or an output that nobody reads, cannot take it.
+        eprintln!("receipt {} of erasure {}: keep it, it is kept nowhere", report.receipt, report.id);
+    })?;
     if args.json {
         print(&object(&erased).to_string())?
     } else {
@@ -49,6 +57,9 @@ pub(crate) fn run(args: &EraseArgs) -> Result<Exit, Failure> {
 /// `comity prune D`: the same by age.
 pub(crate) fn prune(args: &PruneArgs) -> Result<Exit, Failure> {
     is_crawl(&args.dir)?;
+    if args.dry_run {
+        none_begun(&args.dir)?;
+    }
     let reports = open(&args.dir, None)?.prune(args.dry_run)?;
     if reports.is_empty() {
         return Err(Failure::usage("neither keep_payload nor keep_records is set in [archive] of crawl.toml")
@@ -60,6 +71,12 @@ pub(crate) fn prune(args: &PruneArgs) -> Result<Exit, Failure> {
         } else {
             let did = if args.dry_run { "would go" } else { "went" };
             print(&format!("{key}: {} records and {} bodies {did}", report.lines, report.payloads))?;
+            if report.revisits.total > 0 {
+                print(&format!(
+                    "{key}: {} visits repeat one of these bodies: they hold nothing of it",
+                    report.revisits.total
+                ))?;
+            }
         }
     }
     Ok(Exit::Done)
@@ -71,6 +88,16 @@ fn open(dir: &Path, forget: Option<&Named>) -> Result<StoppedCrawl, Failure> {
         let failure = Failure::from(error);
         if is_held { failure.hint("a crawl runs there: stop it, or wait for its end") } else { failure }
     })
+}
+
+/// Whoever only reads does not hand out what was ordered to go, nor ends what was begun.
+pub(crate) fn none_begun(dir: &Path) -> Result<(), Failure> {
+    if !dir.join(JOURNAL).exists() {
+        return Ok(());
+    }
+    let shown = dir.display();
+    Err(Failure::usage(format!("an erasure was begun in {shown} and is not done: what is to go is still there"))
+        .hint(format!("end it first: comity erase {shown} --resume")))
 }
 
 fn is_crawl(dir: &Path) -> Result<(), Failure> {
@@ -127,7 +154,7 @@ fn text(erased: &Erased, args: &EraseArgs) -> String {
         say("still named", format!("in {file}"));
     }
     if args.dry_run {
-        say("dry run", "nothing was changed".to_owned());
+        say("dry run", "nothing was erased".to_owned());
     } else if !id.is_empty() {
         say("erasure", id.clone());
         say(

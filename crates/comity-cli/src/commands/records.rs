@@ -1,5 +1,6 @@
 use comity_archive::read_records;
 
+use super::erase::none_begun;
 use super::print;
 use crate::args::RecordsArgs;
 use crate::exit::{Exit, Failure};
@@ -11,6 +12,7 @@ pub(crate) fn run(args: &RecordsArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("{} holds no crawl", dir.display()))
             .hint("give the folder that `comity crawl --dir` wrote"));
     }
+    none_begun(dir)?;
     let mut reader = read_records(dir).map_err(|e| Failure::storage(e.to_string()))?;
     for line in reader.by_ref() {
         let line = line.map_err(|e| Failure::storage(e.to_string()))?;

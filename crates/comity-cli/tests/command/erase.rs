@@ -202,3 +202,57 @@ fn what_is_too_old_goes_by_prune_and_at_each_start() {
         assert_eq!((&found["checked"]["erased"], &found["checked"]["erasures"]), (&1.into(), &1.into()), "{found}");
     }
 }
+
+/// Killed after it was written down: what was ordered to go is still there, and nobody hands it out.
+#[test]
+fn an_erasure_under_way_bars_whoever_only_reads() {
+    let home = tempfile::TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    copy_tree(&super::explain::fixture("v2"), &dir);
+    fs::write(dir.join("erasing.json"), "{}").unwrap();
+    let before = everything(&dir, &dir);
+    let (shown, out) = (dir.to_str().unwrap(), home.path().join("out"));
+    let out = out.to_str().unwrap();
+    let rows: [&[&str]; 5] = [
+        &["records", shown],
+        &["wacz", shown, "--out", out],
+        &["dossier", "http://a.test", "--dir", shown, "--out", out],
+        &["erase", shown, "--origin", "http://a.test", "--reason", "x", "--request", "y", "--dry-run"],
+        &["prune", shown, "--dry-run"],
+    ];
+    for row in rows {
+        let ran = comity(home.path(), row);
+        assert_eq!(ran.status.code(), Some(2), "{row:?}: {}", stderr(&ran));
+        assert!(stderr(&ran).contains("--resume") && ran.stdout.is_empty(), "{row:?}: {}", stderr(&ran));
+        assert!(!Path::new(out).exists(), "{row:?}");
+        assert!(everything(&dir, &dir) == before, "{row:?}: the directory was changed");
+    }
+}
+
+/// A stranger's file that cannot be inflated lies in the directory: what was done is told, and the receipt came first.
+#[test]
+fn the_receipt_is_told_whatever_comes_after() {
+    let home = tempfile::TempDir::new().unwrap();
+    let (dir, config) = (home.path().join("d"), home.path().join("c.toml"));
+    let text = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\n";
+    fs::write(&config, text).unwrap();
+    let shown = dir.to_str().unwrap();
+    let crawl =
+        ["crawl", "http://127.0.0.1:1/", "http://127.0.0.2:1/", "--config", config.to_str().unwrap(), "--dir", shown];
+    let crawled = comity(home.path(), &crawl);
+    assert_eq!(crawled.status.code(), Some(0), "{}", stderr(&crawled));
+    fs::create_dir(dir.join("notes")).unwrap();
+    for name in ["notes/a.gz", "half.zst"] {
+        fs::write(dir.join(name), b"no archive at all").unwrap();
+    }
+    let asked = ["erase", shown, "--origin", "http://127.0.0.1:1", "--records", "--reason", "x", "--request", "y"];
+    let ran = comity(home.path(), &[&asked[..], &["--json"]].concat());
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let done: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let receipt = done["erased"]["receipt"].as_str().unwrap();
+    assert!(receipt.len() == 32 && stderr(&ran).contains(receipt), "{done} {}", stderr(&ran));
+    let left: Vec<&str> = done["left"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
+    for name in ["notes/a.gz, which cannot be read", "half.zst, which cannot be read"] {
+        assert!(left.iter().any(|file| file.starts_with(name)), "{name}: {left:?}");
+    }
+}
