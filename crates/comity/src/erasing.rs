@@ -8,7 +8,7 @@ use comity_archive::{
     Archive, ArchiveError, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, files_that_name,
 };
 use comity_fetch::SystemClock;
-use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError, StoreError};
+use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError, Keyspace, RecordMark, Store as _, StoreError};
 use comity_gate::StateDir;
 use comity_policy::Clock;
 use comity_url::{CrawlUrl, Origin};
@@ -16,8 +16,7 @@ use comity_url::{CrawlUrl, Origin};
 use crate::config::{ArchiveConfig, ConfigFile, CrawlConfig};
 use crate::control::socket::{self, Door, NoDoor};
 use crate::directory::ScopeSeeds;
-use crate::open::{self, Work};
-use crate::{Error, archive, directory};
+use crate::{Error, archive, directory, open};
 
 /// What an erasure did, or would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,21 +60,15 @@ impl StoppedCrawl {
             None => None,
         };
         let config = changed.map_or_else(|| CrawlConfig::resolve(file), Ok)?;
-        let mut held = hold(dir, &config, &clock)?;
+        let mut held = Held::new(dir, &config, &clock)?;
         let digest = archive::digest(new_text.as_ref().unwrap_or(&text));
         let settings = archive::settings(dir, &config, &*clock, digest);
         let archive = Archive::create_on(Arc::new(RealDisk), dir, settings, clock.clone(), Box::new(OsEntropy))?;
-        let mut forgotten = 0;
-        if let Some(named) = forget {
-            // What a power cut took from the records comes back to the queue before its rows are copied (invariant 9).
-            let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
-            let Held { queue, state, door } = held;
-            queue.map(|queue| open::in_line(queue, &config, &*clock, whole)).transpose()?;
-            // Queue and memory are copied, by whoever has them alone.
-            drop((state, door));
-            forgotten = forget_state(dir, named, &*clock)?;
-            held = hold(dir, &config, &clock)?;
-        }
+        // An erasure is a line like others: counted before it is written, or pages whose records a power cut took would not
+        // be missed by the next start.
+        let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
+        held.settle_queue(whole, &config, &clock)?;
+        let forgotten = forget.map_or(Ok(0), |named| held.forget(dir, named, &*clock))?;
         if let Some(text) = new_text {
             // The first checkpoint names it before it stands there, as at every start.
             directory::write_mark(dir, &text)?;
@@ -166,29 +159,13 @@ pub(crate) fn prune(
     Ok(reports)
 }
 
-/// What keeps crawls from starting meanwhile.
+/// Keeps crawls from starting meanwhile: a crawl opens the gate's memory first, then its queue.
 #[derive(Debug)]
 struct Held {
+    state: Option<StateDir>,
     queue: Option<DiskStore>,
-    state: Option<Arc<StateDir>>,
     /// The control socket, where the queue was in memory: such a crawl holds nothing else, and is never gone on with.
-    door: Option<Door>,
-}
-
-/// Keeps crawls from starting meanwhile, and is refused while one runs.
-fn hold(dir: &Path, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> Result<Held, Error> {
-    let frontier = dir.join("state").join("frontier");
-    let (queue, door) = if frontier.exists() {
-        (Some(DiskStore::open(&frontier, DiskSettings::default()).map_err(FrontierError::from)?), None)
-    } else {
-        (None, door(dir)?)
-    };
-    // A state directory that crawls share is held by whichever runs.
-    let state = match config.state_dir {
-        None => archive::open_state(Some(dir), config, clock, Work::OnThread)?,
-        Some(_) => None,
-    };
-    Ok(Held { queue, state, door })
+    _door: Option<Door>,
 }
 
 /// Where no queue on disk is there to be held, the socket is. A system that makes none leaves this to the operator.
@@ -202,133 +179,56 @@ fn door(dir: &Path) -> Result<Option<Door>, Error> {
     }
 }
 
-/// Takes a URL or an origin out of queue, schedule, scope and the gate's memory inside the directory.
-fn forget_state(dir: &Path, named: &Named, clock: &dyn Clock) -> Result<u64, Error> {
-    let is_url = |url: &CrawlUrl| is_named(named, url);
-    let is_origin = |origin: &Origin| matches!(named, Named::Origin(gone) if gone == origin);
-    if !matches!(named, Named::Url(_) | Named::Origin(_)) {
-        return Ok(0);
+impl Held {
+    /// Is refused while a crawl runs.
+    fn new(dir: &Path, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> Result<Self, Error> {
+        let (gate, frontier) = (dir.join("state").join("gate"), dir.join("state").join("frontier"));
+        // A state directory that crawls share is held by whichever runs; one from before it was shared may lie here still.
+        let has_state = config.state_dir.is_none() || StateDir::exists(&gate);
+        let state = has_state.then(|| StateDir::open(&gate, clock.wall())).transpose()?;
+        let open = || DiskStore::open(&frontier, DiskSettings::default()).map_err(FrontierError::from);
+        let queue = DiskStore::exists(&frontier).then(open).transpose()?;
+        let door = if queue.is_none() { door(dir)? } else { None };
+        Ok(Self { state, queue, _door: door })
     }
-    let state = dir.join("state");
-    let mut gone = 0;
-    if state.join("frontier").exists() {
-        let what = Forget { url: &is_url, origin: &is_origin };
-        gone +=
-            DiskStore::forget(&state.join("frontier"), DiskSettings::default(), what).map_err(FrontierError::from)?;
+
+    /// Pages whose records a power cut took are queued again, as when a crawl starts.
+    fn settle_queue(&mut self, whole: u64, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> Result<(), Error> {
+        let Some(store) = self.queue.take() else { return Ok(()) };
+        let lost = whole.saturating_add(1).to_be_bytes();
+        if store.peek(Keyspace::Left, &lost, &[0xff; 17], 1).map_err(FrontierError::from)?.is_empty() {
+            self.queue = Some(store);
+            return Ok(());
+        }
+        let mut local = open::on_store(store, config, clock)?;
+        let back = local.records_end_at(whole, RecordMark::default())?;
+        tracing::warn!(back, "URLs are queued again: they had left the queue, and their records were lost");
+        self.queue = Some(local.into_store()?);
+        Ok(())
     }
-    if state.join("gate").exists() && matches!(named, Named::Origin(_)) {
-        gone += StateDir::forget(&state.join("gate"), clock.wall(), &|bytes| named.is_in(bytes))?;
+
+    /// Takes a URL or an origin out of queue, schedule, scope and the gate's memory inside the directory.
+    fn forget(&mut self, dir: &Path, named: &Named, clock: &dyn Clock) -> Result<u64, Error> {
+        let is_url = |url: &CrawlUrl| is_named(named, url);
+        let is_origin = |origin: &Origin| matches!(named, Named::Origin(gone) if gone == origin);
+        if !matches!(named, Named::Url(_) | Named::Origin(_)) {
+            return Ok(0);
+        }
+        let mut gone = 0;
+        if let Some(queue) = self.queue.take() {
+            let what = Forget { url: &is_url, origin: &is_origin };
+            let (queue, rows) = queue.forget(what).map_err(FrontierError::from)?;
+            (self.queue, gone) = (Some(queue), gone + rows);
+        }
+        if let (Named::Origin(_), Some(state)) = (named, self.state.take()) {
+            let (state, entries) = state.forget(clock.wall(), &|bytes| named.is_in(bytes))?;
+            (self.state, gone) = (Some(state), gone + entries);
+        }
+        Ok(gone + ScopeSeeds::forget(dir, &is_url)?)
     }
-    gone += ScopeSeeds::forget(dir, &is_url)?;
-    Ok(gone)
 }
 
 #[cfg(test)]
-mod tests {
-    use comity_frontier::{Frontier as _, Local, Offer, RecordMark, SchedulerConfig, Settlement};
-    use comity_policy::{
-        Instant, Judge, Judgement, OptOuts, Ready, Reason, RobotsEvent, RobotsLife, RobotsPolicy, SeededRandom, Terms,
-        WallTime,
-    };
-    use comity_url::KeyHasher;
-
-    use super::*;
-
-    const CONFIG: &str = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[crawl]\n\
-                          seeds = [\"http://a.test/\", \"http://b.test/\"]\n[archive]\nmin_free = \"1MB\"\n";
-
-    fn crawl(more: &str) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("crawl.toml"), format!("{CONFIG}{more}")).unwrap();
-        dir
-    }
-
-    fn gone() -> Named {
-        Named::Origin(Origin::parse("http://a.test").unwrap())
-    }
-
-    /// A queue in memory and a state directory elsewhere: nothing of the crawl is locked but its socket.
-    #[cfg(unix)]
-    #[test]
-    fn a_running_crawl_is_left_alone_wherever_its_queue_is() {
-        let elsewhere = tempfile::tempdir().unwrap();
-        let dir = crawl(&format!("[frontier]\nstore = \"memory\"\n[state]\ndir = {:?}\n", elsewhere.path()));
-        fs::create_dir(dir.path().join("state")).unwrap();
-        let running = socket::bind(dir.path()).unwrap();
-        for forget in [None, Some(gone())] {
-            let error = StoppedCrawl::open(dir.path(), forget.as_ref()).unwrap_err();
-            assert!(error.is_held(), "{error:?}");
-            assert!(!dir.path().join("records").exists(), "it was looked at first");
-        }
-        drop(running);
-        let stopped = StoppedCrawl::open(dir.path(), Some(&gone())).unwrap();
-        assert!(matches!(socket::bind(dir.path()), Err(NoDoor::Taken(_))), "no crawl starts meanwhile");
-        drop(stopped);
-        assert!(socket::bind(dir.path()).is_ok());
-    }
-
-    /// The archive is looked at first: where it is damaged, nothing was forgotten.
-    #[test]
-    fn nothing_is_forgotten_beside_a_damaged_archive() {
-        let dir = crawl("");
-        let (state, chain) = (dir.path().join("state"), dir.path().join("chain"));
-        fs::create_dir(&state).unwrap();
-        let seeds = state.join("scope-seeds");
-        fs::write(&seeds, "http://a.test/\nhttp://b.test/\n").unwrap();
-        fs::write(&chain, format!("{{\"v\":1,\"seq\":5,\"link\":\"{}\"}}\n", "ab".repeat(32))).unwrap();
-        assert!(StoppedCrawl::open(dir.path(), Some(&gone())).is_err());
-        assert_eq!(fs::read_to_string(&seeds).unwrap(), "http://a.test/\nhttp://b.test/\n");
-        assert!(fs::read_to_string(dir.path().join("crawl.toml")).unwrap().contains("a.test"));
-        fs::remove_file(&chain).unwrap();
-        let stopped = StoppedCrawl::open(dir.path(), Some(&gone())).unwrap();
-        assert_eq!(stopped.forgotten, 1);
-        assert_eq!(fs::read_to_string(&seeds).unwrap(), "http://b.test/\n");
-    }
-
-    /// Denies everything: a URL leaves the queue without a request.
-    struct Closed;
-
-    impl Judge for Closed {
-        #[expect(clippy::disallowed_methods, reason = "the test plays the gate")]
-        fn judge(&self, url: &CrawlUrl) -> Judgement {
-            let wall = WallTime::from_unix_millis(1_796_000_000_000);
-            let policy = RobotsPolicy { strict_4xx: vec![403], ..RobotsPolicy::default() };
-            let mut life = RobotsLife::new(url.origin().clone(), policy.into());
-            life.apply(RobotsEvent::Absent { status: 403, max_age: None }, wall, &SeededRandom::new(1));
-            comity_policy::judge(url, &life, &Terms::default(), OptOuts::nobody(), wall)
-        }
-    }
-
-    /// A power cut took the records, and left the queue's commit in which their URLs left it (invariant 9).
-    #[tokio::test]
-    async fn what_lost_its_record_is_queued_again_before_the_queue_is_copied() {
-        let dir = crawl("");
-        let path = dir.path().join("state").join("frontier");
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let on_disk = || DiskStore::open(&path, DiskSettings::default()).unwrap();
-        let ready = Ready { at: Instant::START, clock: Reason::Ok };
-        let opened = || Local::open(on_disk(), SchedulerConfig::default(), ready).unwrap();
-        let (mut queue, mark) = (opened(), RecordMark::default());
-        queue.records_end_at(0, mark.clone()).unwrap();
-        let offer = |text: &str| {
-            let url = CrawlUrl::parse(text).unwrap();
-            let key = KeyHasher::new([7; 16]).key(&url);
-            Offer { url, key, depth: 1, hops: 0, via: None, seed: false, priority: 1, attempts: 0, hint: None }
-        };
-        queue.offer(vec![offer("http://a.test/1"), offer("http://b.test/1"), offer("http://b.test/2")]).await.unwrap();
-        let mut left = 0;
-        for millis in 0..100 {
-            let now = Instant::from_micros(millis * 1000);
-            for url in queue.lease(9, &Closed, now).await.unwrap().refused {
-                left += 1;
-                mark.written(left);
-                queue.settle(vec![Settlement::Refused { lease: url.id }], now).await.unwrap();
-            }
-        }
-        assert_eq!(left, 3);
-        drop(queue.into_store().unwrap());
-        drop(StoppedCrawl::open(dir.path(), Some(&gone())).unwrap());
-        let queued = opened().stats(Instant::START).await.unwrap().queued;
-        assert_eq!(queued, 2, "those of the other origin");
-    }
-}
+mod stopped_tests;
+#[cfg(test)]
+mod tests;

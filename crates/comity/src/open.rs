@@ -12,7 +12,6 @@ use comity_url::CrawlUrl;
 
 use crate::config::{ConfigFile, CrawlConfig, QueueStore, RevisitPolicy, accept, changes};
 use crate::directory::{self, Claim};
-use crate::keep::Store;
 use crate::{Error, archive};
 
 /// Where the store does its work.
@@ -93,13 +92,10 @@ pub(crate) fn queue(
     (fresh, accepted): ([u8; 16], Accepted),
     (store, work): (Option<Box<dyn FrontierStore>>, Work),
 ) -> Result<(Queue, [u8; 16]), Error> {
-    let settings = scheduling(config, &**clock);
     let Some(dir) = dir.filter(|_| config.store == QueueStore::Disk) else {
-        return Ok((Queue::Memory(Local::in_memory(settings)), fresh));
+        return Ok((Queue::Memory(Local::in_memory(scheduling(config, &**clock))), fresh));
     };
-    // What was asked just before the stop is not known: everybody waits one delay (invariant 4). Longer delays of an origin
-    // are the gate's, which remembers that another process was here.
-    let ready = Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin };
+    let (settings, ready) = (scheduling(config, &**clock), ready(config, &**clock));
     let store = match store {
         Some(store) => store,
         None => Box::new(on_disk(dir, accepted)?) as Box<dyn FrontierStore>,
@@ -112,14 +108,22 @@ pub(crate) fn queue(
     Ok((Queue::Disk(local), key))
 }
 
-/// Holds the queue of a stopped crawl to the `whole` records that are there (invariant 9), as every start does.
+/// What was asked just before the stop is not known: everybody waits one delay (invariant 4). Longer delays of an origin are the
+/// gate's, which remembers that another process was here.
+fn ready(config: &CrawlConfig, clock: &dyn Clock) -> Ready {
+    Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin }
+}
+
+/// The queue in a store that was opened, of a crawl that nobody runs.
 ///
 /// # Errors
-/// When the queue cannot be read or written.
-pub(crate) fn in_line(store: DiskStore, config: &CrawlConfig, clock: &dyn Clock, whole: u64) -> Result<u64, Error> {
-    let ready = Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin };
-    let mut local = Local::open(Box::new(store) as Box<dyn FrontierStore>, scheduling(config, clock), ready)?;
-    Ok(local.records_end_at(whole, RecordMark::default())?)
+/// As [`queue`].
+pub(crate) fn on_store(
+    store: DiskStore,
+    config: &CrawlConfig,
+    clock: &Arc<dyn Clock>,
+) -> Result<Local<DiskStore>, FrontierError> {
+    Local::open(store, scheduling(config, &**clock), ready(config, &**clock))
 }
 
 fn on_disk(dir: &Path, accepted: Accepted) -> Result<DiskStore, FrontierError> {
@@ -133,15 +137,19 @@ impl Queue {
     ///
     /// # Errors
     /// When the queue cannot be read or written.
-    pub(crate) fn beside(self, records: Option<&Store>) -> Result<(Arc<dyn Frontier>, Option<String>), Error> {
-        let mut local = match self {
-            Self::Memory(local) => return Ok((Arc::new(local), None)),
-            Self::Disk(local) => local,
-        };
-        let Some(records) = records else { return Ok((Arc::new(local), None)) };
-        let back = local.records_end_at(records.whole, records.mark.clone())?;
+    pub(crate) fn records_end_at(&mut self, whole: u64, mark: RecordMark) -> Result<Option<String>, Error> {
+        let Self::Disk(local) = self else { return Ok(None) };
+        let back = local.records_end_at(whole, mark)?;
         let note = format!("{back} URLs are queued again: they had left the queue, and their records were lost");
-        Ok((Arc::new(local), (back > 0).then_some(note)))
+        Ok((back > 0).then_some(note))
+    }
+
+    /// Open for whoever crawls.
+    pub(crate) fn frontier(self) -> Arc<dyn Frontier> {
+        match self {
+            Self::Memory(local) => Arc::new(local),
+            Self::Disk(local) => Arc::new(local),
+        }
     }
 }
 
