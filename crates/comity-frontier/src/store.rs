@@ -32,6 +32,23 @@ pub trait Store: Send + fmt::Debug {
     /// # Errors
     /// When they cannot be read.
     fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError>;
+
+    /// As [`Store::peek`], of rows whose length others choose: it ends with the row that brings keys and values to so many
+    /// `bytes`, so at least one comes while there is one, and fewer than `limit` may come although there are more.
+    ///
+    /// A store that does not say how reads 16 at a time, and gives all of them that were read.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn peek_within(
+        &self,
+        space: Keyspace,
+        from: &[u8],
+        until: &[u8],
+        (limit, _bytes): (usize, usize),
+    ) -> Result<Vec<Row>, StoreError> {
+        self.peek(space, from, until, limit.min(16))
+    }
 }
 
 impl<S: Store + ?Sized> Store for Box<S> {
@@ -49,6 +66,16 @@ impl<S: Store + ?Sized> Store for Box<S> {
 
     fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError> {
         (**self).peek(space, from, until, limit)
+    }
+
+    fn peek_within(
+        &self,
+        space: Keyspace,
+        from: &[u8],
+        until: &[u8],
+        most: (usize, usize),
+    ) -> Result<Vec<Row>, StoreError> {
+        (**self).peek_within(space, from, until, most)
     }
 }
 

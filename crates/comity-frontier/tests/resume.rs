@@ -6,6 +6,8 @@ mod common;
 mod damage;
 #[path = "resume/failing.rs"]
 mod failing;
+#[path = "resume/forgotten.rs"]
+mod forgotten;
 #[path = "resume/going_on.rs"]
 mod going_on;
 #[path = "resume/losses.rs"]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use comity_archive::{Archive, CheckpointSigner, CrawlFacts, Disk, EvidenceStore, OsEntropy, SharedArchive};
 use comity_fetch::signature::SigningKey;
+use comity_frontier::RecordMark;
 use comity_gate::StateDir;
 use comity_policy::{Clock, Digest, OnUnreachable};
 use sha2::{Digest as _, Sha256};
@@ -15,7 +16,8 @@ use crate::erasing::prune;
 use crate::keep::Store;
 use crate::open::Work;
 
-/// Opens the archive in a directory that was claimed; one that is there goes on.
+/// Opens the archive in a directory that was claimed; one that is there goes on. `queue` is told how many records are whole, before
+/// any is written: what is written here takes the numbers of those that a power cut took.
 ///
 /// # Errors
 /// When the directory cannot be used or written.
@@ -25,17 +27,22 @@ pub(crate) fn open(
     clock: &Arc<dyn Clock>,
     state: Option<Arc<StateDir>>,
     (disk, work): (Arc<dyn Disk>, Work),
+    queue: &mut dyn FnMut(u64, RecordMark) -> Result<(), Error>,
 ) -> Result<Store, Error> {
     let text = resolved_text(config)?;
     let settings = settings(dir, config, &**clock, digest(&text));
     let mut archive = Archive::create_on(disk, dir, settings, clock.clone(), Box::new(OsEntropy))?;
+    let (mark, whole) =
+        (RecordMark::default(), |archive: &Archive| archive.chain_head().map_or(0, |head| head.seq + 1));
+    mark.safe(whole(&archive));
+    queue(whole(&archive), mark.clone())?;
     // Before anything else is written: what is too old is not gone on with.
     prune(&mut archive, &config.archive, &**clock, false)?;
     let evidence = EvidenceStore::open(dir)?;
-    let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
+    mark.safe(whole(&archive));
     archive.rest_on(evidence.unsynced());
     let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
-    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), whole)))
+    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), mark)))
 }
 
 /// The settings of the archive in `dir`; `config_digest` is of the text in `crawl.toml`.

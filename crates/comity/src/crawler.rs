@@ -334,16 +334,15 @@ fn open_all(
         config.optouts = with_own_optouts(dir, config)?;
     }
     let state = archive::open_state(dir, config, clock, work)?;
-    let (queue, key) = open::queue(dir, config, clock, (key, accepted), (queue, work))?;
+    let (mut queue, key) = open::queue(dir, config, clock, (key, accepted), (queue, work))?;
     // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
-    let open_archive = |dir| archive::open(dir, config, clock, state.clone(), (disk, work));
+    let mut settle = |whole, mark| queue.records_end_at(whole, mark).map(|note| notes.extend(note));
+    let open_archive = |dir| archive::open(dir, config, clock, state.clone(), (disk, work), &mut settle);
     let kept = dir.map(open_archive).transpose()?;
     if let Some(dir) = dir {
         open::mark(dir, config)?;
     }
-    let (frontier, note) = queue.beside(kept.as_ref())?;
-    notes.extend(note);
-    Ok(Opened { frontier, key, kept, state, notes })
+    Ok(Opened { frontier: queue.frontier(), key, kept, state, notes })
 }
 
 /// Opens the socket of the crawl in `dir`. One that cannot be made is a note: the crawl goes on, and answers to its own process

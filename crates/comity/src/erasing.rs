@@ -8,15 +8,14 @@ use comity_archive::{
     Archive, ArchiveError, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, files_that_name,
 };
 use comity_fetch::SystemClock;
-use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError};
+use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError, Keyspace, RecordMark, Store as _};
 use comity_gate::StateDir;
 use comity_policy::Clock;
 use comity_url::{CrawlUrl, Origin};
 
 use crate::config::{ArchiveConfig, ConfigFile, CrawlConfig};
 use crate::directory::ScopeSeeds;
-use crate::open::Work;
-use crate::{Error, archive, directory};
+use crate::{Error, archive, directory, open};
 
 /// What an erasure did, or would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,8 +35,7 @@ pub struct StoppedCrawl {
     dir: std::path::PathBuf,
     clock: Arc<dyn Clock>,
     keeps: ArchiveConfig,
-    _queue: Option<DiskStore>,
-    _state: Option<Arc<StateDir>>,
+    _held: Held,
     /// Of what was named, in the queue and in the gate's memory.
     forgotten: u64,
 }
@@ -54,26 +52,27 @@ impl StoppedCrawl {
             .map_err(|e| Error::directory(format!("{}/crawl.toml cannot be read: {e}", dir.display())))?;
         let file: ConfigFile = toml::from_str(&text)
             .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
-        let mut forgotten = 0;
         let changed = forget.and_then(|named| without(&file, named));
-        if let Some(named) = forget {
-            forgotten = forget_state(dir, named, &*clock)?;
-        }
         let new_text = match &changed {
             Some(changed) => Some(archive::resolved_text(changed)?),
             None => None,
         };
         let config = changed.map_or_else(|| CrawlConfig::resolve(file), Ok)?;
-        let (queue, state) = hold(dir, &config, &clock)?;
+        let mut held = Held::new(dir, &config, &clock)?;
         let digest = archive::digest(new_text.as_ref().unwrap_or(&text));
         let settings = archive::settings(dir, &config, &*clock, digest);
         let archive = Archive::create_on(Arc::new(RealDisk), dir, settings, clock.clone(), Box::new(OsEntropy))?;
+        // An erasure is a line like others: counted before it is written, or pages whose records a power cut took would not
+        // be missed by the next start.
+        let whole = archive.chain_head().map_or(0, |head| head.seq + 1);
+        held.settle_queue(whole, &config, &clock)?;
+        let forgotten = forget.map_or(Ok(0), |named| held.forget(dir, named, &*clock))?;
         if let Some(text) = new_text {
             // The first checkpoint names it before it stands there, as at every start.
             directory::write_mark(dir, &text)?;
         }
         let dir = dir.to_owned();
-        Ok(Self { archive, dir, clock, keeps: config.archive, _queue: queue, _state: state, forgotten })
+        Ok(Self { archive, dir, clock, keeps: config.archive, _held: held, forgotten })
     }
 
     /// Erases, or with `dry` only tells what would go.
@@ -150,43 +149,60 @@ pub(crate) fn prune(
     Ok(reports)
 }
 
-/// Keeps crawls from starting meanwhile, and is refused while one runs.
-fn hold(
-    dir: &Path,
-    config: &CrawlConfig,
-    clock: &Arc<dyn Clock>,
-) -> Result<(Option<DiskStore>, Option<Arc<StateDir>>), Error> {
-    let frontier = dir.join("state").join("frontier");
-    let queue = if frontier.exists() {
-        Some(DiskStore::open(&frontier, DiskSettings::default()).map_err(FrontierError::from)?)
-    } else {
-        None
-    };
-    // A state directory that crawls share is held by whichever runs.
-    let state = match config.state_dir {
-        None => archive::open_state(Some(dir), config, clock, Work::OnThread)?,
-        Some(_) => None,
-    };
-    Ok((queue, state))
+/// Keeps crawls from starting meanwhile: a crawl opens the gate's memory first, then its queue.
+#[derive(Debug)]
+struct Held {
+    state: Option<StateDir>,
+    queue: Option<DiskStore>,
 }
 
-/// Takes a URL or an origin out of queue, schedule, scope and the gate's memory inside the directory.
-fn forget_state(dir: &Path, named: &Named, clock: &dyn Clock) -> Result<u64, Error> {
-    let is_url = |url: &CrawlUrl| is_named(named, url);
-    let is_origin = |origin: &Origin| matches!(named, Named::Origin(gone) if gone == origin);
-    if !matches!(named, Named::Url(_) | Named::Origin(_)) {
-        return Ok(0);
+impl Held {
+    /// Is refused while a crawl runs.
+    fn new(dir: &Path, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> Result<Self, Error> {
+        let (gate, frontier) = (dir.join("state").join("gate"), dir.join("state").join("frontier"));
+        // A state directory that crawls share is held by whichever runs; one from before it was shared may lie here still.
+        let has_state = config.state_dir.is_none() || StateDir::exists(&gate);
+        let state = has_state.then(|| StateDir::open(&gate, clock.wall())).transpose()?;
+        let open = || DiskStore::open(&frontier, DiskSettings::default()).map_err(FrontierError::from);
+        let queue = DiskStore::exists(&frontier).then(open).transpose()?;
+        Ok(Self { state, queue })
     }
-    let state = dir.join("state");
-    let mut gone = 0;
-    if state.join("frontier").exists() {
-        let what = Forget { url: &is_url, origin: &is_origin };
-        gone +=
-            DiskStore::forget(&state.join("frontier"), DiskSettings::default(), what).map_err(FrontierError::from)?;
+
+    /// Pages whose records a power cut took are queued again, as when a crawl starts.
+    fn settle_queue(&mut self, whole: u64, config: &CrawlConfig, clock: &Arc<dyn Clock>) -> Result<(), Error> {
+        let Some(store) = self.queue.take() else { return Ok(()) };
+        let lost = whole.saturating_add(1).to_be_bytes();
+        if store.peek(Keyspace::Left, &lost, &[0xff; 17], 1).map_err(FrontierError::from)?.is_empty() {
+            self.queue = Some(store);
+            return Ok(());
+        }
+        let mut local = open::on_store(store, config, clock)?;
+        let back = local.records_end_at(whole, RecordMark::default())?;
+        tracing::warn!(back, "URLs are queued again: they had left the queue, and their records were lost");
+        self.queue = Some(local.into_store()?);
+        Ok(())
     }
-    if state.join("gate").exists() && matches!(named, Named::Origin(_)) {
-        gone += StateDir::forget(&state.join("gate"), clock.wall(), &|bytes| named.is_in(bytes))?;
+
+    /// Takes a URL or an origin out of queue, schedule, scope and the gate's memory inside the directory.
+    fn forget(&mut self, dir: &Path, named: &Named, clock: &dyn Clock) -> Result<u64, Error> {
+        let is_url = |url: &CrawlUrl| is_named(named, url);
+        let is_origin = |origin: &Origin| matches!(named, Named::Origin(gone) if gone == origin);
+        if !matches!(named, Named::Url(_) | Named::Origin(_)) {
+            return Ok(0);
+        }
+        let mut gone = 0;
+        if let Some(queue) = self.queue.take() {
+            let what = Forget { url: &is_url, origin: &is_origin };
+            let (queue, rows) = queue.forget(what).map_err(FrontierError::from)?;
+            (self.queue, gone) = (Some(queue), gone + rows);
+        }
+        if let (Named::Origin(_), Some(state)) = (named, self.state.take()) {
+            let (state, entries) = state.forget(clock.wall(), &|bytes| named.is_in(bytes))?;
+            (self.state, gone) = (Some(state), gone + entries);
+        }
+        Ok(gone + ScopeSeeds::forget(dir, &is_url)?)
     }
-    gone += ScopeSeeds::forget(dir, &is_url)?;
-    Ok(gone)
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,9 +64,7 @@ pub(crate) struct Store {
     work: Work,
     beside: Mutex<Beside>,
     /// Tells the queue how far the records have come.
-    pub(crate) mark: RecordMark,
-    /// Records that earlier processes left whole.
-    pub(crate) whole: u64,
+    mark: RecordMark,
     /// Since when something is written that is not safe yet. A lock: whoever takes it away sees all that was written before it
     /// was set.
     unsafe_since: Mutex<Option<Instant>>,
@@ -381,24 +379,21 @@ impl Keeper {
 }
 
 impl Store {
-    /// What is `now`, and so many records are `whole`.
+    /// What is `now`, and `mark` says how many records are there.
     pub(crate) fn new(
         archive: SharedArchive,
         evidence: EvidenceStore,
         dir: PathBuf,
         work: Work,
         state: Option<Arc<StateDir>>,
-        (now, whole): (Instant, u64),
+        (now, mark): (Instant, RecordMark),
     ) -> Self {
-        let mark = RecordMark::default();
-        mark.safe(whole);
         Self {
             archive,
             dir,
             work,
             beside: Mutex::new(Beside { evidence, state, synced: now }),
             mark,
-            whole,
             unsafe_since: Mutex::default(),
         }
     }

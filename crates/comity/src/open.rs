@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_frontier::{
-    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, SchedulerConfig,
+    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, RecordMark, SchedulerConfig,
     Store as FrontierStore,
 };
 use comity_policy::{Clock, Ready, Reason, WallTime};
@@ -12,7 +12,6 @@ use comity_url::CrawlUrl;
 
 use crate::config::{ConfigFile, CrawlConfig, QueueStore, RevisitPolicy, accept, changes};
 use crate::directory::{self, Claim};
-use crate::keep::Store;
 use crate::{Error, archive};
 
 /// Where the store does its work.
@@ -93,13 +92,10 @@ pub(crate) fn queue(
     (fresh, accepted): ([u8; 16], Accepted),
     (store, work): (Option<Box<dyn FrontierStore>>, Work),
 ) -> Result<(Queue, [u8; 16]), Error> {
-    let settings = scheduling(config, &**clock);
     let Some(dir) = dir.filter(|_| config.store == QueueStore::Disk) else {
-        return Ok((Queue::Memory(Local::in_memory(settings)), fresh));
+        return Ok((Queue::Memory(Local::in_memory(scheduling(config, &**clock))), fresh));
     };
-    // What was asked just before the stop is not known: everybody waits one delay (invariant 4). Longer delays of an origin
-    // are the gate's, which remembers that another process was here.
-    let ready = Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin };
+    let (settings, ready) = (scheduling(config, &**clock), ready(config, &**clock));
     let store = match store {
         Some(store) => store,
         None => Box::new(on_disk(dir, accepted)?) as Box<dyn FrontierStore>,
@@ -110,6 +106,24 @@ pub(crate) fn queue(
     };
     let key = local.fingerprint_key(fresh, config.keys, accepted.rules)?;
     Ok((Queue::Disk(local), key))
+}
+
+/// What was asked just before the stop is not known: everybody waits one delay (invariant 4). Longer delays of an origin are the
+/// gate's, which remembers that another process was here.
+fn ready(config: &CrawlConfig, clock: &dyn Clock) -> Ready {
+    Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin }
+}
+
+/// The queue in a store that was opened, of a crawl that nobody runs.
+///
+/// # Errors
+/// As [`queue`].
+pub(crate) fn on_store(
+    store: DiskStore,
+    config: &CrawlConfig,
+    clock: &Arc<dyn Clock>,
+) -> Result<Local<DiskStore>, FrontierError> {
+    Local::open(store, scheduling(config, &**clock), ready(config, &**clock))
 }
 
 fn on_disk(dir: &Path, accepted: Accepted) -> Result<DiskStore, FrontierError> {
@@ -123,15 +137,19 @@ impl Queue {
     ///
     /// # Errors
     /// When the queue cannot be read or written.
-    pub(crate) fn beside(self, records: Option<&Store>) -> Result<(Arc<dyn Frontier>, Option<String>), Error> {
-        let mut local = match self {
-            Self::Memory(local) => return Ok((Arc::new(local), None)),
-            Self::Disk(local) => local,
-        };
-        let Some(records) = records else { return Ok((Arc::new(local), None)) };
-        let back = local.records_end_at(records.whole, records.mark.clone())?;
+    pub(crate) fn records_end_at(&mut self, whole: u64, mark: RecordMark) -> Result<Option<String>, Error> {
+        let Self::Disk(local) = self else { return Ok(None) };
+        let back = local.records_end_at(whole, mark)?;
         let note = format!("{back} URLs are queued again: they had left the queue, and their records were lost");
-        Ok((Arc::new(local), (back > 0).then_some(note)))
+        Ok((back > 0).then_some(note))
+    }
+
+    /// Open for whoever crawls.
+    pub(crate) fn frontier(self) -> Arc<dyn Frontier> {
+        match self {
+            Self::Memory(local) => Arc::new(local),
+            Self::Disk(local) => Arc::new(local),
+        }
     }
 }
 

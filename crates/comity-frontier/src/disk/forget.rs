@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use comity_url::{CrawlUrl, Origin};
 
-use super::{COMMIT, DiskSettings, DiskStore, of_io};
-use crate::local::MEND;
+use super::{COMMIT, DiskStore, HELD, hold, of_io};
+use crate::local::{FORGOTTEN, MEND, left_without};
 use crate::rest::origin_of;
 use crate::revisit::Row as Visit;
 use crate::{Keyspace, QueuedUrl, Row, Store, StoreError, WriteBatch};
@@ -28,58 +28,96 @@ impl std::fmt::Debug for Forget<'_> {
     }
 }
 
-/// Rows copied in one commit.
-const PAGE: usize = 1024;
+/// Rows copied in one commit, and their bytes: a row of the seen-set is as long as a commit was.
+const PAGE: (usize, usize) = (1024, 1 << 20);
+/// The place of the copy is tried so often while others make a folder there.
+const TRIES: u32 = 1000;
 /// Behind every key.
 const END: [u8; 64] = [0xff; 64];
 
 impl DiskStore {
-    /// Copies the store in `path` without what is to be forgotten: queued URLs and those that wait for another visit, the
-    /// pages that led to others, the counts of an origin. The seen-set stays: it holds keyed fingerprints only, and what was
-    /// visited is not visited again. Gives how many rows went or were changed. Killed at any instant, the store is the old one
-    /// or the new one.
+    /// Copies the store without what is to be forgotten, puts the copy in its place and goes on with that: without queued URLs,
+    /// those that wait for another visit, those that left the queue and whose records are not safe, the pages that led to
+    /// others, the counts of an origin. The seen-set stays: it holds keyed fingerprints only, and what was visited is not
+    /// visited again. Gives how many rows went or were changed; the files are new ones also when none was, since an engine that
+    /// only appends keeps in them what was deleted before. Killed at any instant, the store is the old one or the new one.
     ///
-    /// Costs a copy of the store. URLs that had left the queue are not kept for a power cut any more: every record must be safe.
+    /// Nobody else can open it in between. Costs a copy of the store.
     ///
     /// # Errors
-    /// When another process holds it, or it cannot be read or written.
-    pub fn forget(path: &Path, settings: DiskSettings, what: Forget<'_>) -> Result<u64, StoreError> {
-        let wrong = |e: io::Error| of_io(path, e);
-        let old = Self::open(path, settings)?;
-        let beside = beside(path, "new");
-        let mut new = Self::open(&beside, settings)?;
-        let mut copy = Copying { what, from: &old, to: &mut new, batch: WriteBatch::default(), changed: 0 };
+    /// When it cannot be read or written.
+    pub fn forget(self, what: Forget<'_>) -> Result<(Self, u64), StoreError> {
+        let beside = beside(&self.path, "new");
+        if beside.exists() {
+            std::fs::remove_dir_all(&beside).map_err(|e| of_io(&beside, e))?;
+        }
+        let mut new = Self::open(&beside, self.settings)?;
+        let mut copy = Copying { what, from: &self, to: &mut new, batch: WriteBatch::default(), changed: 0 };
         copy.all()?;
         let changed = copy.changed;
         new.unsynced = new.unsynced.max(1);
         new.sync()?;
-        drop(new);
-        if changed == 0 {
-            drop(old);
-            std::fs::remove_dir_all(&beside).map_err(wrong)?;
-            return Ok(0);
-        }
-        let away = self::beside(path, "old");
-        drop(old);
-        std::fs::rename(path, &away).and_then(|()| std::fs::rename(&beside, path)).map_err(wrong)?;
-        sync_folder(path).map_err(wrong)?;
-        std::fs::remove_dir_all(&away).and_then(|()| sync_folder(path)).map_err(wrong)?;
-        Ok(changed)
+        // A folder is locked by a file in it, which moves with it. Elsewhere than on Unix a folder with open files stands fast.
+        let ((path, settings, old), (_, _, new)) = (self.close(), new.close());
+        let locks = cfg!(unix).then_some((old, new));
+        swap(&path).map_err(|e| of_io(&path, e))?;
+        let store = match locks {
+            Some((_old, new)) => Self::open_held(&path, settings, new)?,
+            None => Self::open(&path, settings)?,
+        };
+        Ok((store, changed))
     }
 }
 
-/// A kill came between the two renames: the copy was whole by then.
-pub(super) fn finish_swap(path: &Path) -> io::Result<()> {
-    let new = beside(path, "new");
-    if !path.exists() && new.exists() { std::fs::rename(new, path).and_then(|()| sync_folder(path)) } else { Ok(()) }
+/// Puts the copy in the place of a store.
+fn swap(path: &Path) -> io::Result<()> {
+    let away = beside(path, "old");
+    std::fs::rename(path, &away)?;
+    finish_swap(path)?;
+    if beside(path, "new").exists() {
+        return Err(io::Error::other(
+            "somebody else made a store in its place; the whole one is in the folder beside it, .new",
+        ));
+    }
+    sync_folder(path)?;
+    std::fs::remove_dir_all(&away)?;
+    sync_folder(path)
 }
 
-/// What a kill left beside a store, which is held.
-pub(super) fn clear_swap(path: &Path) -> io::Result<()> {
+/// A kill came between the two renames, or somebody looks between them: the copy was whole by then. Whoever comes first does it.
+pub(super) fn finish_swap(path: &Path) -> io::Result<()> {
+    for _ in 0..TRIES {
+        if !is_between(path) {
+            return Ok(());
+        }
+        if path.exists() {
+            // Made by somebody who came between the renames, and is refused.
+            drop(std::fs::remove_file(path.join(HELD)).and_then(|()| std::fs::remove_dir(path)));
+        }
+        match std::fs::rename(beside(path, "new"), path) {
+            Ok(()) => return sync_folder(path),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a store is between the two renames: in its place is nothing, or a folder that was just made and is still empty.
+pub(super) fn is_between(path: &Path) -> bool {
+    let is_store = std::fs::read_dir(path)
+        .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != HELD)));
+    !is_store && beside(path, "new").exists()
+}
+
+/// What a kill left beside a store, which is held. What another process holds is no such thing.
+pub(super) fn clear_swap(path: &Path) -> Result<(), StoreError> {
     for end in ["new", "old"] {
         let left = beside(path, end);
         if left.exists() {
-            std::fs::remove_dir_all(left)?;
+            let held = hold(&left)?;
+            std::fs::remove_dir_all(&left).map_err(|e| of_io(&left, e))?;
+            drop(held);
         }
     }
     Ok(())
@@ -128,12 +166,16 @@ impl Copying<'_> {
             (!goes).then(|| value.clone())
         })?;
         self.table(Keyspace::Visit, (b"u", &END), |(_, value)| Some(value.clone()))?;
-        // The order in which origins come due and the sums over domains are made anew from the rest, as after a loss; what left
-        // the queue has records that are safe.
+        self.table(Keyspace::Left, (&[], &END), |(_, value)| {
+            left_without(value, what.origin, |record| queued(what, record))
+        })?;
+        // The order in which origins come due and the sums over domains are made anew from the rest, as after a loss.
         self.table(Keyspace::Meta, (&[], &END), |(key, value)| (key != COMMIT).then(|| value.clone()))?;
         // The number of the last commit stands in every store, and is no row that went.
         self.changed = self.changed.saturating_sub(u64::from(self.from.last_commit > 0));
-        self.batch.insert(Keyspace::Meta, MEND.to_vec(), Vec::new());
+        if self.from.get(Keyspace::Meta, MEND)?.is_none() {
+            self.batch.insert(Keyspace::Meta, MEND.to_vec(), FORGOTTEN.to_vec());
+        }
         self.flush()
     }
 
@@ -146,7 +188,7 @@ impl Copying<'_> {
     ) -> Result<(), StoreError> {
         let mut from = from.to_vec();
         loop {
-            let rows = self.from.peek(space, &from, until, PAGE)?;
+            let rows = self.from.peek_within(space, &from, until, PAGE)?;
             let Some((last, _)) = rows.last() else { return self.flush() };
             from = [last, [0].as_slice()].concat();
             for row in rows {
@@ -196,80 +238,4 @@ fn without(what: Forget<'_>, mut queued: QueuedUrl) -> Option<QueuedUrl> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Local, Offer, OtherRules, SchedulerConfig};
-    use comity_policy::{Instant, Ready, Reason};
-    use comity_url::{KeyRules, UrlKey};
-
-    fn url(text: &str) -> CrawlUrl {
-        CrawlUrl::parse(text).unwrap()
-    }
-
-    fn open(path: &Path) -> Local<DiskStore> {
-        let ready = Ready { at: Instant::START, clock: Reason::Ok };
-        let store = DiskStore::open(path, DiskSettings::default()).unwrap();
-        let mut local = Local::open(store, SchedulerConfig::default(), ready).unwrap();
-        local.fingerprint_key([1; 16], KeyRules::default(), OtherRules::Refuse).unwrap();
-        local
-    }
-
-    fn offers() -> Vec<Offer> {
-        let all = (0..40_u8).flat_map(|n| (0..3_u8).map(move |page| (n, page)));
-        let offer = |(n, page): (u8, u8)| {
-            let text = format!("http://origin{n:02}.test/page{page}");
-            let mut offer = Offer::seed(url(&text), UrlKey::from_bytes([n * 3 + page; 16]));
-            offer.seed = false;
-            offer.via = Some(url(&format!("http://origin{:02}.test/page9", n.saturating_sub(1))));
-            offer
-        };
-        all.map(offer).collect()
-    }
-
-    fn bytes_under(dir: &Path) -> Vec<u8> {
-        let mut all = Vec::new();
-        for entry in std::fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            all.append(&mut if path.is_dir() { bytes_under(&path) } else { std::fs::read(&path).unwrap() });
-        }
-        all
-    }
-
-    fn block_on<T>(future: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
-    }
-
-    #[test]
-    fn what_is_forgotten_stands_in_no_file_and_the_rest_is_queued_as_before() {
-        use crate::Frontier as _;
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("frontier");
-        let local = open(&path);
-        block_on(local.offer(offers())).unwrap();
-        drop(local.into_store().unwrap());
-        let has = |needle: &[u8]| bytes_under(dir.path()).windows(needle.len()).any(|window| window == needle);
-        assert!(has(b"origin17.test"));
-        let gone = Origin::parse("http://origin17.test").unwrap();
-        let what = Forget { url: &|url| url.origin() == &gone, origin: &|origin| *origin == gone };
-        // Three URLs, the counts of their origin, and the via of the three that were found there.
-        assert_eq!(DiskStore::forget(&path, DiskSettings::default(), what).unwrap(), 7);
-        assert!(!has(b"origin17.test") && has(b"origin18.test"));
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
-        assert_eq!(DiskStore::forget(&path, DiskSettings::default(), what).unwrap(), 0);
-        let local = open(&path);
-        assert_eq!(block_on(local.stats(Instant::START)).unwrap().queued, 39 * 3);
-        let again = block_on(local.offer(offers())).unwrap();
-        assert!(again.iter().all(|answer| matches!(answer, crate::Offered::Seen)), "the seen-set stays");
-    }
-
-    #[test]
-    fn a_kill_between_the_renames_leaves_the_new_store() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("frontier");
-        drop(open(&path).into_store().unwrap());
-        std::fs::rename(&path, beside(&path, "new")).unwrap();
-        std::fs::create_dir(beside(&path, "old")).unwrap();
-        drop(open(&path).into_store().unwrap());
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
-}
+mod tests;

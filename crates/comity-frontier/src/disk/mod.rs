@@ -57,7 +57,7 @@ pub struct DiskStore {
     /// Bytes that may be committed before the free space is looked at again.
     until_look: u64,
     /// Given up last, after the engine has closed.
-    _lock: File,
+    lock: File,
 }
 
 /// In the order of [`Keyspace::ALL`].
@@ -89,6 +89,9 @@ impl Table {
 /// In [`Keyspace::Meta`]: the number of the commit, in each of them. So the log tells of commits that are missing in it.
 const COMMIT: &[u8] = b"commit";
 
+/// The file in a store that is locked by who has it.
+const HELD: &str = "held";
+
 /// The log is read when a store is opened, about a second per 27 MiB: the least that the engine takes.
 const LOG: u64 = 64 << 20;
 /// Commits are made safe against a power cut after so many bytes.
@@ -112,12 +115,29 @@ impl DiskStore {
     /// When another process holds it, it cannot be read or written, or it is of another version or damaged otherwise;
     /// [`StoreError::Behind`] when a part of what was safe is missing. Then nothing in it was changed.
     pub fn open(path: &Path, settings: DiskSettings) -> Result<Self, StoreError> {
-        let wrap = |error| explain(path, error);
         let of_file = |error| of_io(path, error);
         forget::finish_swap(path).map_err(of_file)?;
         std::fs::create_dir_all(path).map_err(of_file)?;
         let lock = hold(path)?;
-        forget::clear_swap(path).map_err(of_file)?;
+        forget::clear_swap(path)?;
+        if !is_the_lock_of(&lock, path).map_err(of_file)? {
+            // Another store was put in its place since.
+            return Err(StoreError::Held(path.display().to_string()));
+        }
+        Self::open_held(path, settings, lock)
+    }
+
+    /// Whether a store is in `path`: also one that a kill left between the two renames of [`DiskStore::forget`], which the next
+    /// [`DiskStore::open`] puts in its place.
+    #[must_use]
+    pub fn exists(path: &Path) -> bool {
+        path.is_dir() || forget::is_between(path)
+    }
+
+    /// As [`DiskStore::open`], of a directory that this process holds.
+    fn open_held(path: &Path, settings: DiskSettings, lock: File) -> Result<Self, StoreError> {
+        let wrap = |error| explain(path, error);
+        let of_file = |error| of_io(path, error);
         let marker = marker::read(path).map_err(of_file)?;
         let log = log::walk(path, marker.accepted).map_err(of_file)?;
         let mut loss = loss_in_log(&log, marker.commit);
@@ -144,12 +164,17 @@ impl DiskStore {
         }
         drop(saved);
         let path = path.to_owned();
-        let mut store =
-            Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0, _lock: lock };
+        let mut store = Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0, lock };
         if loss.is_some() {
             store.mark_for_mending()?;
         }
         Ok(store)
+    }
+
+    /// Closes the engine, and keeps the directory.
+    fn close(self) -> (PathBuf, DiskSettings, File) {
+        let Self { path, settings, lock, .. } = self;
+        (path, settings, lock)
     }
 
     /// What is left is gone on with. It is looked through by whoever reads it next, however often that is begun.
@@ -217,13 +242,27 @@ impl DiskStore {
 /// Takes the store for this process, before anything in it is read: the log of one that is being written reads like a damaged
 /// one. The engine's own lock comes too late for that.
 fn hold(path: &Path) -> Result<File, StoreError> {
-    let file = File::options().create(true).truncate(false).write(true).open(path.join("held"));
+    let file = File::options().create(true).truncate(false).write(true).open(path.join(HELD));
     let file = file.map_err(|error| of_io(path, error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Held(path.display().to_string())),
         Err(TryLockError::Error(error)) => Err(of_io(path, error)),
     }
+}
+
+/// Whether what is held is still what lies there.
+#[cfg(unix)]
+fn is_the_lock_of(lock: &File, path: &Path) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (ours, there) = (lock.metadata()?, std::fs::metadata(path.join(HELD))?);
+    Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+}
+
+/// A folder with an open file in it is not renamed here.
+#[cfg(not(unix))]
+fn is_the_lock_of(_: &File, _: &Path) -> std::io::Result<bool> {
+    Ok(true)
 }
 
 /// Opens the engine. Gives the number of the last commit in its tables.
@@ -361,6 +400,28 @@ impl Store for DiskStore {
         rows.map(|row| row.into_inner().map(|(key, value)| (key.to_vec(), value.to_vec())))
             .collect::<Result<_, _>>()
             .map_err(|error| explain(&self.path, error))
+    }
+
+    fn peek_within(
+        &self,
+        space: Keyspace,
+        from: &[u8],
+        until: &[u8],
+        (limit, bytes): (usize, usize),
+    ) -> Result<Vec<Row>, StoreError> {
+        let (mut rows, mut read) = (Vec::new(), 0);
+        if from >= until {
+            return Ok(rows);
+        }
+        for row in self.table(space).range(from..until).take(limit) {
+            let (key, value) = row.into_inner().map_err(|error| explain(&self.path, error))?;
+            read += key.len() + value.len();
+            rows.push((key.to_vec(), value.to_vec()));
+            if read >= bytes {
+                break;
+            }
+        }
+        Ok(rows)
     }
 }
 

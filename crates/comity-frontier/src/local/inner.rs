@@ -323,6 +323,10 @@ impl<S: Store> Inner<S> {
     /// records comes back. Gives how many do.
     pub(super) fn records_end_at(&mut self, whole: u64, mark: RecordMark) -> Result<u64, StoreError> {
         let back = left::bring_back(&mut self.store, &mut self.scheduler, &mut self.roster, whole)?;
+        if back > 0 {
+            // Records that are written from here on, an erasure's too, take the numbers of those that were lost.
+            self.store.sync()?;
+        }
         self.left = Some(Left::new(mark));
         Ok(back)
     }

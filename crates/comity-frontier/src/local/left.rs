@@ -127,6 +127,21 @@ impl Departed {
     }
 }
 
+/// A row without what is to be forgotten, of which `origin` and `record` tell: the record that stays, if one does. A row that cannot
+/// be read stays as it is: whoever reads it next tells.
+pub(crate) fn without(
+    row: &[u8],
+    origin: impl FnOnce(&Origin) -> bool,
+    record: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
+) -> Option<Vec<u8>> {
+    let Ok(departed) = Departed::decode(row) else { return Some(row.to_vec()) };
+    if origin(&departed.origin) {
+        return None;
+    }
+    let key = queue_key(&departed.origin, departed.priority, departed.sequence);
+    record(&departed.record).map(|record| encode(departed.ending, &key, &record))
+}
+
 /// Brings back what left the queue when there were more than `whole` records, and forgets the rest. Gives how many came back.
 /// Every page of rows is one commit; begun anew after a kill, it goes on.
 pub(super) fn bring_back<S: Store>(

@@ -15,6 +15,8 @@ use crate::{Keyspace, QueuedUrl, Spent, Store, StoreError, Summary, WriteBatch};
 
 /// In [`Keyspace::Meta`] of a store that is to be put in order.
 pub(crate) const MEND: &[u8] = b"mend";
+/// Its value where nothing was lost: URLs were taken out on purpose. After a loss it is empty.
+pub(crate) const FORGOTTEN: &[u8] = b"forgotten";
 
 /// Rows read at once.
 const PAGE: usize = 1024;
@@ -25,10 +27,15 @@ const BEHIND_TIME: &[u8] = b"u";
 /// Puts the store in order, if it asks for it. Begun anew after a kill it does everything once more. Gives the number of the
 /// last commit that marked URLs seen.
 pub(super) fn mend<S: Store>(store: &mut S, seen: &mut SeenSet, run: u64, last_seen: u64) -> Result<u64, StoreError> {
-    if store.get(Keyspace::Meta, MEND)?.is_none() {
-        return Ok(last_seen);
+    match store.get(Keyspace::Meta, MEND)? {
+        None => return Ok(last_seen),
+        Some(why) if why == FORGOTTEN => {
+            tracing::info!("URLs were taken out of the frontier: origins, order and sums are made anew from the queue");
+        }
+        Some(_) => {
+            tracing::warn!("the frontier lost a part of its log: origins, order and sums are made anew from the queue");
+        }
     }
-    tracing::warn!("the frontier lost a part of its log: origins, order and sums are made anew from the queue");
     clear_due(store)?;
     let mut mending = Mending { row: Row { run: run.saturating_sub(1), at: Instant::START, ticket: 0 }, last_seen };
     mending.queue(store, seen)?;

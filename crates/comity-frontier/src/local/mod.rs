@@ -18,7 +18,8 @@ use tokio::sync::{Mutex, oneshot};
 
 use self::desk::Desk;
 use self::inner::Inner;
-pub(crate) use self::mend::MEND;
+pub(crate) use self::left::without as left_without;
+pub(crate) use self::mend::{FORGOTTEN, MEND};
 use crate::{
     BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, OriginFilter, OriginStanding,
     Page, QueuePlace, QueuedAt, RecordMark, Renewal, Renewed, Scheduler, SchedulerConfig, Settled, Settlement, Stats,

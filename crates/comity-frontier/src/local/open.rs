@@ -28,12 +28,9 @@ const VERSION: u16 = 4;
 const OLDER: [u16; 2] = [2, 3];
 /// Rows read at once.
 const PAGE: usize = 1024;
-/// Rows of fingerprints read at once: each holds those of a whole commit, one or thousands.
-const SEEN_PAGE: usize = 16;
-/// As many are read while they are short.
-const SHORT_PAGE: usize = 256;
-/// Bytes of a page that is short.
-const SHORT: usize = 256 << 10;
+/// Rows of fingerprints read at once, and their bytes: each holds those of a whole commit, one or many thousands, and beside a
+/// page of them stands the set that is made.
+const SEEN_PAGE: (usize, usize) = (256, 256 << 10);
 
 /// Fingerprints that room is made for at once: a sum that is damaged must not ask for all memory.
 const MOST_ROOM: u64 = 100_000_000;
@@ -121,11 +118,9 @@ fn read_seen<S: Store>(store: &S, config: &SchedulerConfig) -> Result<(SeenSet, 
     let admitted =
         store.get(Keyspace::Meta, TOTALS)?.and_then(|bytes| Totals::decode(&bytes).ok()).map(|sums| sums.admitted);
     let mut seen = SeenHeap::new(config.seen, admitted.unwrap_or(0).min(MOST_ROOM));
-    let (mut from, mut last_commit, mut page) = (Vec::new(), 0, SEEN_PAGE);
+    let (mut from, mut last_commit) = (Vec::new(), 0);
     loop {
-        let rows = store.peek(Keyspace::Seen, &from, &[0xff; 9], page)?;
-        let bytes: usize = rows.iter().map(|(_, prints)| prints.len()).sum();
-        page = if bytes <= SHORT { SHORT_PAGE } else { SEEN_PAGE };
+        let rows = store.peek_within(Keyspace::Seen, &from, &[0xff; 9], SEEN_PAGE)?;
         let Some((last, _)) = rows.last() else { return Ok((seen.into_set(), last_commit)) };
         from.clone_from(last);
         from.push(0);

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Twelve pages of three origins and a refused one; each settled after its record was written, the first four of them safe.
-async fn settled_with_records<S: Store + 'static>(store: S) -> (S, Vec<String>) {
+pub(super) async fn settled_with_records<S: Store + 'static>(store: S) -> (S, Vec<String>) {
     let mut frontier = Local::open(store, few(), ready(0)).unwrap();
     let mark = RecordMark::default();
     assert_eq!(frontier.records_end_at(0, mark.clone()).unwrap(), 0);

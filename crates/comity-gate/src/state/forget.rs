@@ -11,27 +11,34 @@ use fjall::{Database, KeyspaceCreateOptions, PersistMode};
 use super::{StateDir, StateError, format};
 
 impl StateDir {
-    /// Copies the directory without the entries whose key or value `names`, and without copies that no life names any more.
-    /// Gives how many entries went. Killed at any instant, it is the old one or the new one.
+    /// Copies the directory without the entries whose key or value `names`, and without copies that no life names any more, puts
+    /// the copy in its place and goes on with that. Gives how many entries went; the files are new ones also when none did,
+    /// since an engine that only appends keeps in them what was dropped or overwritten before. Killed at any instant, it is the
+    /// old one or the new one.
     ///
     /// # Errors
-    /// When another process holds it, or it cannot be read or written.
-    pub fn forget(path: &Path, now: WallTime, names: &dyn Fn(&[u8]) -> bool) -> Result<u64, StateError> {
-        let wrap = |error| StateError::new(path, error);
-        let of_io = |error: io::Error| StateError::new(path, error.into());
-        let old = Self::open(path, now)?;
-        let new = beside(path, "new");
-        let gone = copy(&old, &new, names).map_err(wrap)?;
-        drop(old);
-        if gone == 0 {
+    /// When it cannot be read or written.
+    pub fn forget(self, now: WallTime, names: &dyn Fn(&[u8]) -> bool) -> Result<(Self, u64), StateError> {
+        let (path, is_inline) = (self.path.clone(), self.is_inline);
+        let of_io = |error: io::Error| StateError::new(&path, error.into());
+        let (new, away) = (beside(&path, "new"), beside(&path, "old"));
+        if new.exists() {
             std::fs::remove_dir_all(&new).map_err(of_io)?;
-            return Ok(0);
         }
-        let away = beside(path, "old");
-        std::fs::rename(path, &away).and_then(|()| std::fs::rename(&new, path)).map_err(of_io)?;
-        sync_folder(path).and_then(|()| std::fs::remove_dir_all(&away)).map_err(of_io)?;
-        sync_folder(path).map_err(of_io)?;
-        Ok(gone)
+        let gone = copy(&self, &new, names).map_err(|error| StateError::new(&path, error))?;
+        drop(self);
+        std::fs::rename(&path, &away).and_then(|()| std::fs::rename(&new, &path)).map_err(of_io)?;
+        sync_folder(&path).and_then(|()| std::fs::remove_dir_all(&away)).map_err(of_io)?;
+        sync_folder(&path).map_err(of_io)?;
+        let state = Self::open(&path, now)?;
+        Ok((if is_inline { state.inline() } else { state }, gone))
+    }
+
+    /// Whether one is in `path`: also one that a kill left between the two renames of [`StateDir::forget`], which the next
+    /// [`StateDir::open`] puts in its place.
+    #[must_use]
+    pub fn exists(path: &Path) -> bool {
+        path.is_dir() || beside(path, "new").exists()
     }
 }
 
@@ -95,3 +102,6 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     if cfg!(unix) { std::fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use comity_fetch::SystemClock;
-use comity_frontier::{Frontier, OtherRules};
+use comity_frontier::{DiskStore, Frontier, OtherRules};
 use comity_gate::{Gate, StateDir};
 use comity_policy::Clock;
 use comity_url::{CrawlUrl, KeyHasher, UrlKey};
@@ -189,7 +189,7 @@ impl Held {
 impl Stopped {
     pub(super) fn open(dir: &Path) -> Result<Self, Error> {
         let shown = dir.display();
-        if !dir.join("state").join("frontier").is_dir() {
+        if !DiskStore::exists(&dir.join("state").join("frontier")) {
             return Err(Error::directory(format!(
                 "{shown} holds no crawl whose queue is on disk; give the folder of a crawl (--dir D of comity crawl)"
             )));
@@ -227,7 +227,7 @@ impl Stopped {
         let accepted = Accepted { rules: OtherRules::Refuse, loss: false };
         let (queue, key) = open::queue(Some(dir), config, &clock, (fresh, accepted), (None, Work::OnThread))?;
         // What a power cut may have taken stays kept until a crawl holds the queue to its records.
-        let (frontier, _) = queue.beside(None)?;
+        let frontier = queue.frontier();
         Ok(Self {
             dir: dir.to_owned(),
             frontier,

@@ -84,7 +84,14 @@ fn keeper(dir: &Path, disk: &BusyDisk, clock: &Arc<SetClock>) -> Keeper {
         Archive::create_on(Arc::new(disk.clone()), dir, settings, clock.clone(), Box::new(OsEntropy)).unwrap();
     let archive = SharedArchive::new(archive, Box::new(OsEntropy)).unwrap();
     let evidence = EvidenceStore::open(dir).unwrap();
-    let store = Store::new(archive, evidence, dir.to_owned(), Work::Inline, None, (clock.now(), 0));
+    let store = Store::new(
+        archive,
+        evidence,
+        dir.to_owned(),
+        Work::Inline,
+        None,
+        (clock.now(), comity_frontier::RecordMark::default()),
+    );
     let settings = SitemapSettings { mode: Sitemaps::Off, most: 0 };
     Keeper::new(Some(store), clock.clone(), Arc::new(Sites::new(settings, false)))
 }

@@ -1,0 +1,34 @@
+use comity_policy::PaceMemory;
+use comity_url::Origin;
+
+use super::*;
+
+fn bytes_under(dir: &Path) -> Vec<u8> {
+    let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { bytes_under(&path) } else { std::fs::read(path).unwrap() }).collect()
+}
+
+/// What is dropped stays in the files of the engine.
+#[test]
+fn an_origin_of_which_nothing_is_remembered_any_more_stands_in_no_file() {
+    for is_idle in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let now = WallTime::from_unix_millis(1_700_000_000_000);
+        let state = StateDir::open(&dir.path().join("gate"), now).unwrap();
+        let pace = PaceMemory { backoff_until: Some(now), parked_until: None, failures: 1 };
+        for name in ["http://gone.test", "http://kept.test"] {
+            state.remember_pace(&Origin::parse(name).unwrap(), &pace).unwrap();
+        }
+        if is_idle {
+            state.remember_pace(&Origin::parse("http://gone.test").unwrap(), &PaceMemory::default()).unwrap();
+        }
+        state.sync().unwrap();
+        let has = |needle: &[u8]| bytes_under(dir.path()).windows(needle.len()).any(|bytes| bytes == needle);
+        assert!(has(b"gone.test"));
+        let (state, gone) = state.forget(now, &|bytes| bytes.starts_with(b"http://gone.test")).unwrap();
+        assert_eq!(gone, u64::from(!is_idle));
+        assert_eq!(state.recall_pace(&Origin::parse("http://kept.test").unwrap()).unwrap(), Some(pace));
+        drop(state);
+        assert!(!has(b"gone.test") && has(b"kept.test"), "idle: {is_idle}");
+    }
+}
