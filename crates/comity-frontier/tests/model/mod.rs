@@ -62,6 +62,8 @@ pub(crate) struct OriginModel {
     pub(crate) refusals: u32,
     /// Retries whose instant has come: as many leases pass the bound on those that wait.
     pub(crate) overdue: usize,
+    /// Body bytes, over all runs.
+    pub(crate) received: u64,
     /// What the judge says: robots unknown, or held for so long (`Some(None)`: until told).
     pub(crate) unknown: bool,
     pub(crate) held: Option<Option<u64>>,
@@ -137,6 +139,7 @@ impl Model {
             } else {
                 let lease = leases.next().expect("an allowed URL is leased");
                 assert_eq!((&lease.url, lease.attempt), (url, self.urls[index].attempts + 1));
+                assert_eq!(lease.received, state.received, "{url}: bytes received of its origin");
                 assert_eq!(lease.deadline.as_micros(), self.latest + micros(self.config.lease_life));
                 self.open_lease(lease.id, index, Errand::Head);
             }

@@ -8,8 +8,8 @@ pub(crate) enum Event {
     Offer { origin: usize, count: usize, priority: u8, private: bool },
     OfferAgain { which: usize },
     Lease { n: usize },
-    Done { which: usize, links: usize, turn: Told },
-    Again { which: usize, links: usize, turn: Told, wait: u64 },
+    Done { which: usize, links: usize, turn: Told, bytes: u64 },
+    Again { which: usize, links: usize, turn: Told, wait: u64, bytes: u64 },
     Retry { which: usize, turn: Told, wait: u64 },
     Failed { which: usize, turn: Told },
     Snooze { which: usize, turn: Told, wait: u64 },
@@ -52,9 +52,10 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(origin, count, priority, private)| Event::Offer { origin, count, priority, private }),
         1 => which.clone().prop_map(|which| Event::OfferAgain { which }),
         14 => (0_usize..6).prop_map(|n| Event::Lease { n }),
-        8 => (which.clone(), 0_usize..4, told()).prop_map(|(which, links, turn)| Event::Done { which, links, turn }),
-        3 => (which.clone(), 0_usize..3, told(), 0_u64..900)
-            .prop_map(|(which, links, turn, wait)| Event::Again { which, links, turn, wait }),
+        8 => (which.clone(), 0_usize..4, told(), 0_u64..1 << 20)
+            .prop_map(|(which, links, turn, bytes)| Event::Done { which, links, turn, bytes }),
+        3 => (which.clone(), 0_usize..3, told(), 0_u64..900, 0_u64..1 << 20)
+            .prop_map(|(which, links, turn, wait, bytes)| Event::Again { which, links, turn, wait, bytes }),
         4 => (which.clone(), told(), 0_u64..400).prop_map(|(which, turn, wait)| Event::Retry { which, turn, wait }),
         1 => (which.clone(), told()).prop_map(|(which, turn)| Event::Failed { which, turn }),
         2 => (which.clone(), told(), 0_u64..400).prop_map(|(which, turn, wait)| Event::Snooze { which, turn, wait }),

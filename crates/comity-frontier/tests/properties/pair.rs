@@ -117,26 +117,32 @@ impl Pair {
         let pace = OriginPace::default();
         let mut links = Vec::new();
         let (settlement, told, state) = match *event {
-            Event::Done { links: count, turn, .. } => {
+            Event::Done { links: count, turn, bytes, .. } => {
                 links = self.fresh(count, count, 1, false);
                 let settlement = Settlement::Done {
                     lease,
-                    spent: Spent::default(),
+                    spent: self.receive(url, bytes),
                     links: links.clone(),
                     pace,
                     turn: self.turn(turn),
                 };
                 (settlement, Some(self.turn(turn)), State::Done)
             }
-            Event::Again { links: count, turn, wait, .. } => {
+            Event::Again { links: count, turn, wait, bytes, .. } => {
                 links = self.fresh(count, count, 1, false);
                 let at = self.now / 1000 + wait;
                 let visited = Visited { at: Some(WallTime::from_unix_millis(0)), ..Visited::default() };
                 let at_wall = WallTime::from_unix_millis(i64::try_from(at).unwrap());
                 let revisit = Box::new(Revisit { at: at_wall, priority: 3, visited });
                 let (told, ending) = (Some((pace, self.turn(turn))), Ending::Done);
-                let settlement =
-                    Settlement::Again { lease, spent: Spent::default(), ending, links: links.clone(), told, revisit };
+                let settlement = Settlement::Again {
+                    lease,
+                    spent: self.receive(url, bytes),
+                    ending,
+                    links: links.clone(),
+                    told,
+                    revisit,
+                };
                 (settlement, Some(self.turn(turn)), State::Scheduled(at))
             }
             Event::Retry { turn, wait, .. } => {
@@ -154,6 +160,13 @@ impl Pair {
         };
         let answers = self.admit(&links, links.len());
         self.close(settlement, url, told, state, answers);
+    }
+
+    /// Notes in the model what a visit brought.
+    fn receive(&mut self, url: usize, bytes: u64) -> Spent {
+        let origin = self.model.urls[url].origin;
+        self.model.origins[origin].received += bytes;
+        Spent { bytes, ..Spent::default() }
     }
 
     /// Settles a held lease in both.
@@ -300,9 +313,9 @@ impl Pair {
         for index in 0..ORIGINS {
             let known = self.model.urls.iter().any(|url| url.origin == index);
             let state = &mut self.model.origins[index];
-            let (unknown, held, class) = (state.unknown, state.held, state.class);
+            let (unknown, held, class, received) = (state.unknown, state.held, state.class, state.received);
             let told = if known { turn.at.as_micros() } else { 0 };
-            *state = model::OriginModel { told, unknown, class, held, ..model::OriginModel::default() };
+            *state = model::OriginModel { told, unknown, class, held, received, ..model::OriginModel::default() };
         }
     }
 
@@ -321,7 +334,7 @@ impl Pair {
                 self.play(if refusal {
                     Event::Refused { which: 0 }
                 } else {
-                    Event::Done { which: 0, links: 0, turn: Told::After(1) }
+                    Event::Done { which: 0, links: 0, turn: Told::After(1), bytes: 9 }
                 });
             }
             let is_over = |state| matches!(state, State::Done | State::Refused | State::Failed | State::Returned);
