@@ -32,7 +32,7 @@ pub(super) struct Ledger<'a, S> {
     places: HashMap<Origin, usize>,
     taken: HashSet<UrlKey>,
     /// Records of origins that are not in memory, read ahead.
-    ahead: HashMap<Origin, Option<OriginRecord>>,
+    ahead: HashMap<Origin, Option<Box<OriginRecord>>>,
     domains: Domains,
     /// Whose next visit was looked at.
     hinted: HashSet<UrlKey>,
@@ -124,7 +124,9 @@ impl<'a, S: Store> Ledger<'a, S> {
         self.places.reserve(origins.len());
         for origin in &origins {
             if !self.scheduler.knows(origin) {
-                self.ahead.insert((*origin).clone(), self.roster.record(self.store, origin)?);
+                let record = self.roster.record(self.store, origin)?;
+                // Most are new, and a place without a record is small.
+                self.ahead.insert((*origin).clone(), record.map(Box::new));
             }
         }
         self.domains.expect(self.store, &origins)
@@ -374,7 +376,7 @@ impl<'a, S: Store> Ledger<'a, S> {
             return Ok(Some(Touched { before: summary.clone(), record, home: Home::Memory, stored }));
         }
         let known = match self.ahead.remove(origin) {
-            Some(known) => known,
+            Some(known) => known.map(|record| *record),
             None => self.roster.record(self.store, origin)?,
         };
         let Some(record) = known else { return Ok(None) };

@@ -16,6 +16,8 @@ use crate::{Error, Progress, Stop, Summary, UrlEnding};
 
 /// Refused URLs and robots.txt flights that may be under way beside the visits, per place of the total concurrency.
 const BESIDE: usize = 4;
+/// Seeds offered in one commit: about as many as the links of a large page.
+const SEEDS_AT_ONCE: usize = 4096;
 
 /// The loop. It owns the tasks and the end of the crawl; everything else belongs to somebody else.
 #[derive(Debug)]
@@ -154,7 +156,15 @@ impl Engine {
         Ok(())
     }
 
+    /// In parts: an offer is one commit, and one row of the seen-set.
     async fn offer_seeds(&self, seeds: &[CrawlUrl]) -> Result<(), Error> {
+        for part in seeds.chunks(SEEDS_AT_ONCE) {
+            self.offer_some_seeds(part).await?;
+        }
+        Ok(())
+    }
+
+    async fn offer_some_seeds(&self, seeds: &[CrawlUrl]) -> Result<(), Error> {
         let mut offers = Vec::new();
         for url in seeds {
             self.shared.scope().add_seed(url);
