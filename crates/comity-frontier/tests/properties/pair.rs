@@ -334,7 +334,7 @@ impl Pair {
                 self.play(if refusal {
                     Event::Refused { which: 0 }
                 } else {
-                    Event::Done { which: 0, links: 0, turn: Told::After(1) }
+                    Event::Done { which: 0, links: 0, turn: Told::After(1), bytes: 9 }
                 });
             }
             let is_over = |state| matches!(state, State::Done | State::Refused | State::Failed | State::Returned);
