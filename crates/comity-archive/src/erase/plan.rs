@@ -76,7 +76,7 @@ impl<'a> Planner<'a> {
         // What is younger than an age keeps its content, whoever else had the same, and wherever that lies.
         if matches!(self.erasure.named, Named::Before(_)) {
             self.each_line(&files, |planner, _, body| {
-                let younger = !planner.is_meant(&body);
+                let younger = !planner.is_meant(&body)?;
                 planner.repeated.extend(body.repeats().filter(|_| younger).map(str::to_owned));
                 Ok(())
             })?;
