@@ -213,9 +213,10 @@ fn an_erasure_under_way_bars_whoever_only_reads() {
     let before = everything(&dir, &dir);
     let (shown, out) = (dir.to_str().unwrap(), home.path().join("out"));
     let out = out.to_str().unwrap();
-    let rows: [&[&str]; 5] = [
+    let rows: [&[&str]; 6] = [
         &["records", shown],
         &["wacz", shown, "--out", out],
+        &["export", shown, "--for", "search", "--out", out],
         &["dossier", "http://a.test", "--dir", shown, "--out", out],
         &["erase", shown, "--origin", "http://a.test", "--reason", "x", "--request", "y", "--dry-run"],
         &["prune", shown, "--dry-run"],
