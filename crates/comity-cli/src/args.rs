@@ -4,6 +4,7 @@ mod erase;
 mod frontier;
 mod identity;
 mod optout;
+mod report;
 mod robots;
 mod signals;
 mod survey;
@@ -18,6 +19,7 @@ pub(crate) use erase::*;
 pub(crate) use frontier::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
+pub(crate) use report::*;
 pub(crate) use robots::*;
 pub(crate) use signals::*;
 pub(crate) use survey::*;
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Everything that a crawl holds about one origin, in one file that proves itself.
     Dossier(DossierArgs),
+    /// What a crawl was told to do, in sentences; or the crawl part of a public summary of training content.
+    Report(ReportArgs),
     /// Take what was named out of a crawl, and leave the chain of its records whole.
     Erase(Box<EraseArgs>),
     /// Erase what is older than `[archive] keep_payload` and `keep_records` say.

@@ -13,6 +13,8 @@ mod dossier;
 mod erase;
 #[path = "command/explain.rs"]
 mod explain;
+#[path = "command/report.rs"]
+mod report;
 #[path = "command/resume.rs"]
 mod resume;
 #[path = "command/survey.rs"]

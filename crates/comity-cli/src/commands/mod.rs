@@ -16,6 +16,7 @@ mod optout;
 mod page;
 mod records;
 mod reload;
+mod report;
 mod robots;
 mod signals;
 mod sitemap;
@@ -40,6 +41,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Wacz(args) => wacz::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Dossier(args) => dossier::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Erase(args) => erase::run(&args),
         Command::Prune(args) => erase::prune(&args),
         Command::Explain(args) => explain::run(&args),
