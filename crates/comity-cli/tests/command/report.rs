@@ -23,7 +23,7 @@ const LINES: &str = "/q\n\n- A point\n| <b>a</b> | `code` |\u{1b}[2J\u{202e}";
 fn site(n: usize) -> Site {
     let size = 500 + 37 * n as u64;
     let site = Site::new()
-        .name(format!("{}.d{:02}.test", if n % 2 == 0 { "www" } else { "blog" }, n / 2))
+        .name(format!("{}.d{:02}.test", if n.is_multiple_of(2) { "www" } else { "blog" }, n / 2))
         .page("/", Answer::page(["/a", "/b", "/no", "/gone", "/kept"].map(Target::here)).bytes(size))
         .page("/a", Answer::page([Target::here("/c")]).bytes(2 * size))
         .page("/b", Answer::text("b").bytes(size / 2))
@@ -37,6 +37,9 @@ fn site(n: usize) -> Site {
         _ => site.robots("User-agent: *\nDisallow: /\n"),
     }
 }
+
+/// What somebody does to a directory.
+type Change<'a> = &'a dyn Fn(&Path);
 
 struct Crawled {
     home: TempDir,
@@ -58,7 +61,7 @@ impl Crawled {
         let optout = self.home.path().join("optout.jsonl");
         let line = json!({"action": "add", "target": "d07.test", "requested_by": "owner@d07.test", "at": "2026-11-01T00:00:00Z", "reason": "asked"});
         fs::write(&optout, format!("{line}\n")).unwrap();
-        let names = self.served.names().into_iter();
+        let names = self.served.names().iter();
         let resolve: String = names.map(|(name, addresses)| format!("{name:?} = \"{}\"\n", addresses[0])).collect();
         let seeds: Vec<String> = self.served.origins().iter().map(|origin| format!("{origin}/")).collect();
         format!(
@@ -262,7 +265,7 @@ fn policy(crawled: &Crawled) {
 
 /// Whatever was changed, there is no report, exit 1, and a text that says what it is.
 fn broken(crawled: &Crawled) {
-    let change: [(&str, &dyn Fn(&Path)); 5] = [
+    let change: [(&str, Change<'_>); 5] = [
         ("not what was committed to", &|dir| {
             change_records(dir, "\"outcome\":\"fetched\"", "\"outcome\":\"fetched_\"")
         }),

@@ -220,7 +220,8 @@ mod tests {
             let counts = of(domains);
             assert_eq!((counts.top(10, usize::MAX).len(), counts.top(5, 1_000).len()), (ten, sme), "{domains}");
         }
-        let names: Vec<&str> = of(40).top(10, usize::MAX).into_iter().map(|(name, _)| name).collect();
+        let counts = of(40);
+        let names: Vec<&str> = counts.top(10, usize::MAX).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["d00038.test", "d00039.test", "d00036.test", "d00037.test"]);
     }
 
