@@ -5,6 +5,7 @@ mod export;
 mod frontier;
 mod identity;
 mod optout;
+mod report;
 mod robots;
 mod signals;
 mod survey;
@@ -20,6 +21,7 @@ pub(crate) use export::*;
 pub(crate) use frontier::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
+pub(crate) use report::*;
 pub(crate) use robots::*;
 pub(crate) use signals::*;
 pub(crate) use survey::*;
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Dossier(DossierArgs),
     /// The part of a crawl that may be used for a purpose, what was left out and why, and a manifest.
     Export(Box<ExportArgs>),
+    /// What a crawl was told to do, in sentences; or the crawl part of a public summary of training content.
+    Report(ReportArgs),
     /// Take what was named out of a crawl, and leave the chain of its records whole.
     Erase(Box<EraseArgs>),
     /// Erase what is older than `[archive] keep_payload` and `keep_records` say.

@@ -15,6 +15,8 @@ mod erase;
 mod explain;
 #[path = "command/export.rs"]
 mod export;
+#[path = "command/report.rs"]
+mod report;
 #[path = "command/resume.rs"]
 mod resume;
 #[path = "command/survey.rs"]

@@ -17,6 +17,7 @@ mod optout;
 mod page;
 mod records;
 mod reload;
+mod report;
 mod robots;
 mod signals;
 mod sitemap;
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Audit(args) => audit::run(&args),
         Command::Dossier(args) => dossier::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Erase(args) => erase::run(&args),
         Command::Prune(args) => erase::prune(&args),
         Command::Explain(args) => explain::run(&args),

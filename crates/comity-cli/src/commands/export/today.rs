@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use comity::policy::WallTime;
 use comity_archive::{Record, SignalRecord};
 use comity_robots::{Dialect, MatchedRule, Robots, RuleSet, request_target};
-use comity_signals::{Preferences, Purpose, SignalOptions, Source, TdmReading, Tdmrep, Verdict, robots_preferences};
+use comity_signals::{PolicyGroups, Preferences, Purpose, SignalOptions, Source, TdmReading, Tdmrep, Verdict, robots_preferences};
 
 use super::rows::{Said, Why};
 use crate::commands::audit;
@@ -37,6 +37,8 @@ pub(super) struct Answered {
     pub(super) tdmrep: TdmToday,
     /// Rules for the tokens of the record before.
     compiled: Option<(Vec<String>, RuleSet)>,
+    /// What its groups for policy tokens deny.
+    policies: PolicyGroups,
 }
 
 #[derive(Debug)]
@@ -58,8 +60,9 @@ pub(super) enum Now {
 }
 
 impl Answered {
-    pub(super) const fn new(robots: Robots, digest: Option<String>, tdmrep: TdmToday) -> Self {
-        Self { robots, digest, tdmrep, compiled: None }
+    pub(super) fn new(robots: Robots, digest: Option<String>, tdmrep: TdmToday) -> Self {
+        let policies = PolicyGroups::compile(&robots, Dialect::Standard);
+        Self { robots, digest, tdmrep, compiled: None, policies }
     }
 
     fn rules(&mut self, tokens: &[String]) -> &RuleSet {
@@ -137,14 +140,14 @@ impl Exceptions {
 
 /// The rules of today with what the page itself said then; where the record does not hold all of that, the site's words alone.
 fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Preferences {
-    let Answered { tdmrep, compiled, .. } = answered;
+    let Answered { tdmrep, compiled, policies, .. } = answered;
     let Some((_, rules)) = compiled else { return Preferences::none() };
     let file = match tdmrep {
         TdmToday::File(file, _) => Some(&*file),
         TdmToday::Silent | TdmToday::Unknown => None,
     };
-    audit::preferences(record, rules, file, target).unwrap_or_else(|| {
-        let known = robots_preferences(rules, target);
+    audit::preferences(record, (rules, policies), file, target).unwrap_or_else(|| {
+        let known = robots_preferences(rules, target).with(policies.denials(target));
         match file {
             Some(file) => TdmReading::of_file(file, target, SignalOptions::default()).preferences(known),
             None => known,
