@@ -135,7 +135,9 @@ impl Sink for Judge {
 #[tokio::test(start_paused = true)]
 async fn a_cut_is_a_fault_of_what_only_silence_refuses() {
     use comity_fetch::Keep;
-    let rows: [(fn() -> Keep, Option<Reason>); 3] = [
+    type Row = (fn() -> Keep, Option<Reason>);
+    #[expect(clippy::disallowed_methods, reason = "the test plays the judge")]
+    let rows: [Row; 3] = [
         (|| Keep::Silent, Some(Reason::FetchReset)),
         (|| Keep::Refuse, None),
         (Keep::unjudged, Some(Reason::FetchReset)),
