@@ -67,7 +67,8 @@ impl Gate {
         // Polled here, so that it stands in the line before anybody who comes after this change.
         let mut waiting = Box::pin(places.acquire_many_owned(rest));
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(free) => drop(free.map(OwnedSemaphorePermit::forget)),
+            Poll::Ready(Ok(free)) => free.forget(),
+            Poll::Ready(Err(_)) => {} // the semaphore is never closed
             Poll::Pending => drop(tokio::spawn(async move { waiting.await.map(OwnedSemaphorePermit::forget) })),
         }
     }
