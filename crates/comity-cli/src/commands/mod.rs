@@ -7,6 +7,7 @@ mod dossier;
 mod erase;
 mod explain;
 mod export;
+mod export_parquet;
 mod extract;
 mod frontier;
 mod gateway;
@@ -26,7 +27,7 @@ mod verify;
 mod visible;
 mod wacz;
 
-use crate::args::{Cli, Command, UrlCommand};
+use crate::args::{Cli, Command, ExportCommand, UrlCommand};
 use crate::exit::{Exit, Failure};
 
 /// Runs the command that was asked for.
@@ -41,7 +42,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Wacz(args) => wacz::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Dossier(args) => dossier::run(&args),
-        Command::Export(args) => export::run(&args),
+        Command::Export(ExportCommand::Usable(args)) => export::run(&args),
+        Command::Export(ExportCommand::Table { dir, table }) => export_parquet::run(&dir, &table),
         Command::Erase(args) => erase::run(&args),
         Command::Prune(args) => erase::prune(&args),
         Command::Explain(args) => explain::run(&args),
