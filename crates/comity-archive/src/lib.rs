@@ -57,6 +57,7 @@
 //! | `shared` | [`SharedArchive`]: many threads at once |
 //! | `index`, `recovery` | CDXJ; what is made of files that were left open |
 //! | `wacz` | [`write_wacz`]: a crawl as one file for replay |
+//! | `table` | with the feature `parquet`: `write_table`, a crawl as a Parquet table |
 //! | `dossier` | [`write_dossier`]: what it holds about one origin, as one file that proves itself |
 //! | `export` | [`read_proven`]: records of a chain that holds; [`WarcCopy`]: their members copied whole |
 //! | `warc` | heads made true to the stored body, the grammar, members; [`WarcReader`] |
@@ -99,6 +100,8 @@ mod robots_responses;
 mod shared;
 mod store_event;
 mod stored;
+#[cfg(feature = "parquet")]
+mod table;
 mod unsynced;
 pub mod verify;
 mod wacz;
@@ -124,6 +127,8 @@ pub use record::{
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use shared::{PreparedEvent, SharedArchive};
 pub use stored::{Stored, StoredWarc};
+#[cfg(feature = "parquet")]
+pub use table::{TABLE_SCHEMA, TableReport, TableRows, write_table};
 pub use unsynced::UnsyncedEvidence;
 pub use wacz::{WaczReport, WaczSettings, write_wacz};
 pub use warc::reader::{Damage, WarcError, WarcReader};

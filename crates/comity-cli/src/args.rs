@@ -2,6 +2,7 @@ mod content;
 mod dossier;
 mod erase;
 mod export;
+mod export_parquet;
 mod frontier;
 mod identity;
 mod optout;
@@ -18,6 +19,7 @@ pub(crate) use content::*;
 pub(crate) use dossier::*;
 pub(crate) use erase::*;
 pub(crate) use export::*;
+pub(crate) use export_parquet::*;
 pub(crate) use frontier::*;
 pub(crate) use identity::*;
 pub(crate) use optout::*;
@@ -54,8 +56,8 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Everything that a crawl holds about one origin, in one file that proves itself.
     Dossier(DossierArgs),
-    /// The part of a crawl that may be used for a purpose, what was left out and why, and a manifest.
-    Export(Box<ExportArgs>),
+    /// The part of a crawl that may be used for a purpose, what was left out and why; or the crawl as a table.
+    Export(ExportCommand),
     /// What a crawl was told to do, in sentences; or the crawl part of a public summary of training content.
     Report(ReportArgs),
     /// Take what was named out of a crawl, and leave the chain of its records whole.

@@ -18,11 +18,13 @@ enum Install {
     /// Large, and asked by the long suites only.
     DebianForAll(&'static [&'static str]),
     Python(&'static [&'static str]),
+    /// The same, asked by the long suites only.
+    PythonForAll(&'static [&'static str]),
     /// Packages of npm, where Node is.
     Node(&'static [&'static str]),
 }
 
-const PEERS: [Peer; 13] = [
+const PEERS: [Peer; 15] = [
     Peer {
         name: "nginx",
         proves: "real server and log",
@@ -92,6 +94,18 @@ const PEERS: [Peer; 13] = [
         install: Install::Python(&["pywb", "setuptools<66"]),
     },
     Peer {
+        name: "pyarrow",
+        proves: "Parquet tables",
+        here: || python_has("pyarrow"),
+        install: Install::PythonForAll(&["pyarrow"]),
+    },
+    Peer {
+        name: "duckdb",
+        proves: "and a second reader of them",
+        here: || python_has("duckdb"),
+        install: Install::PythonForAll(&["duckdb"]),
+    },
+    Peer {
         name: "warcio.js",
         proves: "the reader of ReplayWeb.page",
         here: || !step::answers("npm", "--version") || node().join("node_modules/.bin/warcio").exists(),
@@ -135,7 +149,9 @@ pub(crate) fn missing(size: Size) -> Vec<&'static str> {
 }
 
 fn missing_peers(size: Size) -> impl Iterator<Item = &'static Peer> {
-    let is_asked = move |peer: &&Peer| size == Size::All || !matches!(peer.install, Install::DebianForAll(_));
+    let is_asked = move |peer: &&Peer| {
+        size == Size::All || !matches!(peer.install, Install::DebianForAll(_) | Install::PythonForAll(_))
+    };
     PEERS.iter().filter(is_asked).filter(|peer| !(peer.here)())
 }
 
@@ -144,10 +160,13 @@ pub(crate) fn install_missing(size: Size) -> Result<(), String> {
     let missing: Vec<&Peer> = missing_peers(size).collect();
     let debian: Vec<&str> = packages(&missing, |install| match install {
         Install::Debian(names) | Install::DebianForAll(names) => Some(names),
-        Install::Python(_) | Install::Node(_) => None,
+        Install::Python(_) | Install::PythonForAll(_) | Install::Node(_) => None,
     });
     let npm: Vec<&str> = packages(&missing, |i| if let Install::Node(names) = i { Some(names) } else { None });
-    let python: Vec<&str> = packages(&missing, |i| if let Install::Python(names) = i { Some(names) } else { None });
+    let python: Vec<&str> = packages(&missing, |install| match install {
+        Install::Python(names) | Install::PythonForAll(names) => Some(names),
+        Install::Debian(_) | Install::DebianForAll(_) | Install::Node(_) => None,
+    });
     if !debian.is_empty() {
         // A list that is not up to date still installs what it knows: only the installation decides.
         drop(step::run("apt-get update", Command::new("apt-get").args(["update", "-qq"])));

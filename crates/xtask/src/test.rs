@@ -41,6 +41,8 @@ impl Plan {
         step::run("demo: a polite crawl, audited", &mut demo())?;
         if self.size == Size::All {
             step::run("optional features", &mut self.with_peers(optional_features()))?;
+            step::run("tables", &mut self.with_peers(tables("comity-archive", &["--lib"])))?;
+            step::run("tables, by other readers", &mut self.with_peers(tables("comity-cli", &["--test", "peer"])))?;
             sim::Plan::of(sim::SEEDS_OF_ALL).run()?;
         }
         print("\nall checks passed");
@@ -89,6 +91,13 @@ fn doc_tests() -> Command {
 fn optional_features() -> Command {
     let mut command = step::cargo();
     command.args(["test", "-p", "comity", "-p", "comity-extract", "--features", "comity/select", "--lib", "select"]);
+    command
+}
+
+/// `comity export --parquet`, whose library no other build takes.
+fn tables(package: &str, target: &[&str]) -> Command {
+    let mut command = step::cargo();
+    command.args(["test", "-p", package, "--features", "parquet"]).args(target).args(["table", "--", "--nocapture"]);
     command
 }
 

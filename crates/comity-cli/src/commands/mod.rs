@@ -7,6 +7,7 @@ mod dossier;
 mod erase;
 mod explain;
 mod export;
+mod export_parquet;
 mod extract;
 mod frontier;
 mod gateway;
@@ -27,7 +28,7 @@ mod verify;
 mod visible;
 mod wacz;
 
-use crate::args::{Cli, Command, UrlCommand};
+use crate::args::{Cli, Command, ExportCommand, UrlCommand};
 use crate::exit::{Exit, Failure};
 
 /// Runs the command that was asked for.
@@ -42,7 +43,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Wacz(args) => wacz::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Dossier(args) => dossier::run(&args),
-        Command::Export(args) => export::run(&args),
+        Command::Export(ExportCommand::Usable(args)) => export::run(&args),
+        Command::Export(ExportCommand::Table { dir, table }) => export_parquet::run(&dir, &table),
         Command::Report(args) => report::run(&args),
         Command::Erase(args) => erase::run(&args),
         Command::Prune(args) => erase::prune(&args),

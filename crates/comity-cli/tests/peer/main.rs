@@ -9,6 +9,8 @@ mod identity;
 mod nginx;
 mod proxies;
 mod readers;
+#[cfg(feature = "parquet")]
+mod table;
 mod tls;
 mod tree;
 mod warc;

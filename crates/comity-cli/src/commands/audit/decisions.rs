@@ -15,10 +15,13 @@ use crate::exit::Failure;
 /// Rule sets that are kept compiled.
 const MAX_COMPILED: usize = 1024;
 
+/// What a copy says to the tokens of a record, and to uses.
+type Compiled = (RuleSet, PolicyGroups);
+
 pub(super) struct Decisions<'a> {
     pub(super) copies: &'a Copies,
     pub(super) dialect: Dialect,
-    compiled: HashMap<(Option<Digest>, Vec<String>), Option<(RuleSet, PolicyGroups)>>,
+    compiled: HashMap<(Option<Digest>, Vec<String>), Option<Compiled>>,
 }
 
 impl<'a> Decisions<'a> {
@@ -85,7 +88,7 @@ impl<'a> Decisions<'a> {
     }
 
     /// The rules of a copy; without one there are none.
-    fn rules(&mut self, digest: Option<Digest>, tokens: &[String]) -> Option<&(RuleSet, PolicyGroups)> {
+    fn rules(&mut self, digest: Option<Digest>, tokens: &[String]) -> Option<&Compiled> {
         if self.compiled.len() >= MAX_COMPILED {
             self.compiled.clear();
         }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use comity::policy::WallTime;
 use comity_archive::{Record, SignalRecord};
 use comity_robots::{Dialect, MatchedRule, Robots, RuleSet, request_target};
-use comity_signals::{PolicyGroups, Preferences, Purpose, SignalOptions, Source, TdmReading, Tdmrep, Verdict, robots_preferences};
+use comity_signals::{
+    PolicyGroups, Preferences, Purpose, SignalOptions, Source, TdmReading, Tdmrep, Verdict, robots_preferences,
+};
 
 use super::rows::{Said, Why};
 use crate::commands::audit;
