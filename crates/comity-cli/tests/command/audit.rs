@@ -367,7 +367,7 @@ async fn nobody_is_accused_for_what_was_erased() {
         let depth = if by_age { Depth::Records } else { Depth::Payload };
         let (reason, request) = ("asked for".to_owned(), "R-1".to_owned());
         let erasure = Erasure { named, depth, mentions: false, reason, request };
-        let done = comity::StoppedCrawl::open(&dir, None).unwrap().erase(&erasure, false).unwrap();
+        let done = comity::StoppedCrawl::open(&dir, None).unwrap().erase(&erasure, false, &mut |_| {}).unwrap();
         assert!(done.report.lines + done.report.payloads > 0, "{done:?}");
         let (code, found) = audited(&home, &dir, &[]);
         assert_eq!((code, &found["violations"]), (Some(0), &serde_json::json!([])), "{erasure:?}: {found:#}");
