@@ -348,8 +348,8 @@ async fn nobody_is_accused_for_what_was_erased() {
             pages(Site::new().name(name(1)).robots(rules)),
         ]
     };
-    // Up to the first page of all, which cuts the redirect from where it leads; up to the first page behind it; the copy that all rest on.
-    for (number, by_age, least) in [(1, true, 0), (0, true, 3), (0, false, 6)] {
+    // Up to the first page of all, which cuts the redirect from where it leads; up to a page behind both; the copy that all rest on.
+    for (number, path, by_age, least) in [(1, "/", true, 0), (0, "/x", true, 1), (0, "/", false, 6)] {
         let home = TempDir::new().unwrap();
         let dir = home.path().join("d");
         small(&dir, sites(), &["search"]).await;
@@ -357,7 +357,7 @@ async fn nobody_is_accused_for_what_was_erased() {
         let ran = comity(home.path(), &["records", dir.to_str().unwrap()]);
         let text = String::from_utf8(ran.stdout).unwrap();
         let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let first = format!("http://{}/", name(number));
+        let first = format!("http://{}{path}", name(number));
         let page = lines.find(|line| line["body"]["url"] == *first).unwrap();
         let named = if by_age {
             Named::Before(page["body"]["time"]["started"].as_str().unwrap().parse().unwrap())
