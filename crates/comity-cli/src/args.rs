@@ -1,4 +1,6 @@
 mod content;
+#[cfg(test)]
+mod documented;
 mod dossier;
 mod erase;
 mod export;

@@ -1,6 +1,7 @@
 //! Set-up and checks of the comity workspace in one place: `cargo xtask test` is the README's test command.
 
 mod bench;
+mod docs;
 mod fuzz;
 mod layers;
 mod peers;
@@ -24,6 +25,7 @@ cargo xtask <command>
                              every fuzz target for N seconds (60); --install, or CI=true, brings cargo-fuzz
   sim --seeds N [--seed S]   N crawls of the simulation from seed S (1) on; --seed S alone plays that one again
   sim --week                 a week of 10,000 origins x 40 pages, each page again every day
+  docs                       check the links of the documentation; build it as a book, where mdbook is here
   layers                     check that the crates' dependencies point down only
   peers [--install]          list the peers of the tests and whether they are here
 ";
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ["bench", which @ ..] => bench::command(which),
         ["fuzz", flags @ ..] => fuzz::command(flags),
         ["sim", flags @ ..] => sim::Plan::parse(flags).and_then(|plan| plan.run()),
+        ["docs"] => docs::command(),
         ["layers"] => layers::check(),
         ["peers", flags @ ..] => peers::command(flags),
         ["" | "help" | "--help" | "-h"] | [] => {

@@ -1,6 +1,6 @@
 use std::process::Command;
 
-use crate::{layers, peers, print, sim, step};
+use crate::{docs, layers, peers, print, sim, step};
 
 /// What `cargo xtask test` runs.
 pub(crate) struct Plan {
@@ -32,6 +32,7 @@ impl Plan {
 
     pub(crate) fn run(&self) -> Result<(), String> {
         layers::check()?;
+        docs::check()?;
         if self.install {
             peers::install_missing(self.size)?;
         }
@@ -43,6 +44,7 @@ impl Plan {
             step::run("optional features", &mut self.with_peers(optional_features()))?;
             step::run("tables", &mut self.with_peers(tables("comity-archive", &["--lib"])))?;
             step::run("tables, by other readers", &mut self.with_peers(tables("comity-cli", &["--test", "peer"])))?;
+            docs::command()?;
             sim::Plan::of(sim::SEEDS_OF_ALL).run()?;
         }
         print("\nall checks passed");
