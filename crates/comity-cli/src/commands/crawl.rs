@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::stops::Stops;
 use super::{print, runtime};
 use crate::args::CrawlArgs;
 use crate::exit::{Exit, Failure};
@@ -33,25 +34,23 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Runs a crawl with its progress shown on stderr and Ctrl-C obeyed: once to finish what is in flight, twice to stop.
+/// Runs a crawl with its progress shown on stderr, and Ctrl-C and SIGTERM obeyed: once to finish what is in flight, twice to stop.
 pub(crate) async fn watched(crawler: Crawler) -> Result<Summary, Failure> {
-    let interrupts = tokio::spawn(obey_interrupts(crawler.stop_handle()));
+    let obeying = tokio::spawn(obey(Stops::listen()?, crawler.stop_handle()));
     let shown = tokio::spawn(show(crawler.progress(), crawler.clock()));
     let outcome = crawler.run().await;
-    interrupts.abort();
+    obeying.abort();
     // The progress channel closes with the crawl, so that the bar is cleared before anything else is printed.
     drop(shown.await);
     Ok(outcome?)
 }
 
-async fn obey_interrupts(stop: StopHandle) {
-    if tokio::signal::ctrl_c().await.is_ok() {
-        eprintln!("\nfinishing what is in flight; Ctrl-C again stops now");
-        stop.drain();
-    }
-    if tokio::signal::ctrl_c().await.is_ok() {
-        stop.now();
-    }
+async fn obey(mut stops: Stops, stop: StopHandle) {
+    stops.next().await;
+    eprintln!("\nfinishing what is in flight; Ctrl-C again stops now");
+    stop.drain();
+    stops.next().await;
+    stop.now();
 }
 
 /// A new folder named after the time.

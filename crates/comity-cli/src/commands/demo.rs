@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::crawl::watched;
 use super::explain::records_of;
+use super::stops::Stops;
 use super::{print, runtime};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
@@ -36,7 +37,7 @@ async fn serve(web: &Web, port: u16) -> Result<Exit, Failure> {
         print(seed)?;
     }
     eprintln!("crawl them: cargo run --release -p crawler -- configs/demo.toml");
-    tokio::signal::ctrl_c().await.map_err(|e| Failure::unavailable(format!("no interrupt to wait for: {e}")))?;
+    Stops::listen()?.next().await;
     let audit = Auditor::new().examine(&served);
     print(audit.to_string().trim_end())?;
     Ok(if audit.is_clean() { Exit::Done } else { Exit::Findings })

@@ -8,6 +8,7 @@ use comity_gateway::{Gateway, Listeners, Phase};
 use tokio::sync::watch;
 
 use super::runtime;
+use super::stops::Stops;
 use crate::args::GatewayArgs;
 use crate::exit::{Exit, Failure};
 use crate::settings;
@@ -31,11 +32,10 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, Failure> {
         let listeners = gateway.bind().await.map_err(|error| Failure::unavailable(error.to_string()))?;
         let (phase, told) = watch::channel(Phase::Serving);
         // Listened for before anybody can know that we are here.
-        let signals = Signals::listen().map_err(|error| Failure::unavailable(format!("signals: {error}")))?;
-        let signals = tokio::spawn(signals.obey(phase));
+        let obeying = tokio::spawn(obey(Stops::listen()?, phase));
         announce(&listeners)?;
         gateway.serve(listeners, told).await;
-        signals.abort();
+        obeying.abort();
         eprintln!("stopped");
         Ok(Exit::Done)
     })
@@ -51,48 +51,13 @@ fn announce(listeners: &Listeners) -> Result<(), Failure> {
     Ok(())
 }
 
-/// SIGTERM and Ctrl-C.
-struct Signals {
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn listen() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
-    }
-
-    #[cfg(not(unix))]
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {})
-    }
-
-    /// Once drains, twice stops now.
-    async fn obey(mut self, phase: watch::Sender<Phase>) {
-        self.next().await;
-        eprintln!("draining; once more stops now");
-        phase.send_replace(Phase::Draining);
-        self.next().await;
-        phase.send_replace(Phase::Stopped);
-        // Whoever watches must not take the end of this task for a word.
-        phase.closed().await;
-    }
-
-    #[cfg(unix)]
-    async fn next(&mut self) {
-        tokio::select! {
-            biased;
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&mut self) {
-        drop(tokio::signal::ctrl_c().await);
-    }
+/// Once drains, twice stops now.
+async fn obey(mut stops: Stops, phase: watch::Sender<Phase>) {
+    stops.next().await;
+    eprintln!("draining; once more stops now");
+    phase.send_replace(Phase::Draining);
+    stops.next().await;
+    phase.send_replace(Phase::Stopped);
+    // Whoever watches must not take the end of this task for a word.
+    phase.closed().await;
 }

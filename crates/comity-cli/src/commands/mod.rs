@@ -22,6 +22,7 @@ mod report;
 mod robots;
 mod signals;
 mod sitemap;
+mod stops;
 mod survey;
 mod url;
 mod verify;

@@ -284,6 +284,15 @@ fn a_crawl_whose_disk_is_full_stops_with_exit_5_and_goes_on() {
 
 #[test]
 fn interrupted_it_ends_with_exit_4_and_goes_on() {
+    interrupted_by("-INT");
+}
+
+#[test]
+fn a_supervisor_that_stops_it_loses_nothing() {
+    interrupted_by("-TERM");
+}
+
+fn interrupted_by(signal: &str) {
     let (size, home) = (SHORT, TempDir::new().unwrap());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let served = runtime.block_on(web(size).serve_loopback()).unwrap();
@@ -294,7 +303,7 @@ fn interrupted_it_ends_with_exit_4_and_goes_on() {
         std::thread::sleep(Duration::from_millis(10));
     }
     std::thread::sleep(Duration::from_millis(200));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     // As it began: the directory knows everything.

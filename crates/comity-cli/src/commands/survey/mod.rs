@@ -40,6 +40,7 @@ use self::target::{Lines, Target};
 use self::warc::Captures;
 use super::print;
 use super::robots::asker::Asker;
+use super::stops::Stops;
 use crate::args::SurveyArgs;
 use crate::exit::{Exit, Failure};
 
@@ -176,7 +177,7 @@ fn unreadable(survey: &mut Survey, why: &str) {
     }
 }
 
-/// Asks all targets, at most `at_once` together; rows in the order in which sites answer. Ctrl-C ends the list early.
+/// Asks all targets, at most `at_once` together; rows in the order in which sites answer. Ctrl-C or SIGTERM ends the list early.
 async fn all(
     surveyor: &Surveyor,
     first: Target,
@@ -186,7 +187,7 @@ async fn all(
 ) -> Result<Exit, Failure> {
     let (mut asked, mut seen, hasher) = (JoinSet::new(), HashSet::new(), RandomState::new());
     let (mut next, mut end): (Option<Result<Target, String>>, Exit) = (Some(Ok(first)), Exit::Done);
-    let mut stop = std::pin::pin!(tokio::signal::ctrl_c());
+    let mut stops = Stops::listen()?;
     loop {
         match next.take() {
             // An origin that the list names twice is asked once: 8 bytes each.
@@ -200,7 +201,7 @@ async fn all(
         let open = !targets.is_closed() || !targets.is_empty();
         tokio::select! {
             biased;
-            _ = &mut stop, if open => {
+            () = stops.next(), if open => {
                 eprintln!("stopping: {} origins are still asked, the rest of the list is not", asked.len());
                 targets.close();
                 while targets.try_recv().is_ok() {}
