@@ -87,6 +87,7 @@ mod stats;
 mod store;
 mod summary;
 mod totals;
+mod user_data;
 
 pub use class::{Class, Classes};
 pub use config::SchedulerConfig;
@@ -108,3 +109,4 @@ pub use settlement::{Settled, Settlement, Spent, TurnNews};
 pub use stats::{Stats, Waiting, Why};
 pub use store::{Keyspace, Row, Store, StoreError, WriteBatch};
 pub use summary::{Ending, Lane, Summary};
+pub use user_data::{UserData, UserDataTooLong};

@@ -1,7 +1,7 @@
 use comity_policy::Reason;
 use comity_url::{CrawlUrl, UrlKey};
 
-use crate::Hint;
+use crate::{Hint, UserData};
 
 /// A URL offered to the frontier: a seed, a link, a redirect target, an entry of a sitemap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,19 +24,21 @@ pub struct Offer {
     pub attempts: u32,
     /// What the site itself says of when it changes.
     pub hint: Option<Hint>,
+    /// What the crawl's author keeps with it. Where the URL was offered before, that of the first offer stays.
+    pub user_data: Option<UserData>,
 }
 
 impl Offer {
     /// A seed: depth 0, priority 0.
     #[must_use]
     pub const fn seed(url: CrawlUrl, key: UrlKey) -> Self {
-        Self { url, key, depth: 0, hops: 0, via: None, seed: true, priority: 0, attempts: 0, hint: None }
+        Self { url, key, depth: 0, hops: 0, via: None, seed: true, priority: 0, attempts: 0, hint: None, user_data: None }
     }
 
     /// A link found on `via`, at `depth`, with priority 1: behind seeds.
     #[must_use]
     pub const fn link(url: CrawlUrl, key: UrlKey, via: CrawlUrl, depth: u32) -> Self {
-        Self { url, key, depth, hops: 0, via: Some(via), seed: false, priority: 1, attempts: 0, hint: None }
+        Self { url, key, depth, hops: 0, via: Some(via), seed: false, priority: 1, attempts: 0, hint: None, user_data: None }
     }
 }
 

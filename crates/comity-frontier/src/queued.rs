@@ -9,7 +9,8 @@ use crate::{Offer, Visited};
 ///
 /// Stored form, version 1, numbers big-endian: version (1), flags (1: bit 0 seed, bit 1 via), depth (4), hops (1),
 /// attempts (4), fingerprint (16), length of the URL (2), the URL, then the via to the end. Version 2 is the form of a URL
-/// that was visited before: the via has its length (2) in front, 0 for none, and behind it stands [`Visited`].
+/// that was visited before, or has a hint or user data: the via has its length (2) in front, 0 for none, and behind it stands
+/// [`Visited`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedUrl {
     /// The URL.
@@ -26,7 +27,8 @@ pub struct QueuedUrl {
     pub seed: bool,
     /// Attempts used up so far.
     pub attempts: u32,
-    /// What its visits so far have shown; `None` for a URL that is visited once.
+    /// What its visits so far have shown, and what its author keeps with it; `None` for a URL that is visited once and has
+    /// nothing with it.
     pub visited: Option<Box<Visited>>,
 }
 
@@ -117,8 +119,10 @@ impl QueuedUrl {
 
 impl From<Offer> for QueuedUrl {
     fn from(offer: Offer) -> Self {
-        let Offer { url, key, depth, hops, via, seed, priority: _, attempts, hint } = offer;
-        let visited = hint.and_then(|hint| hint.interval).map(|interval| Box::new(Visited::hinted(interval)));
+        let Offer { url, key, depth, hops, via, seed, priority: _, attempts, hint, user_data } = offer;
+        let interval = hint.and_then(|hint| hint.interval);
+        let visited = (interval.is_some() || user_data.is_some())
+            .then(|| Box::new(Visited { user_data, ..Visited::hinted(interval.unwrap_or_default()) }));
         Self { url, key, depth, hops, via, seed, attempts, visited }
     }
 }

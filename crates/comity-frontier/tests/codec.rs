@@ -5,7 +5,7 @@ mod common;
 
 use comity_frontier::{
     DiskSettings, DiskStore, Ending, Keyspace, MemoryStore, QueuedUrl, RecordError, Store, StoreError, Summary,
-    Visited, WriteBatch,
+    UserData, Visited, WriteBatch,
 };
 use comity_url::UrlKey;
 use proptest::prelude::*;
@@ -21,8 +21,11 @@ prop_compose! {
     fn any_queued()(
         url in any_url(), key in any::<[u8; 16]>(), depth: u32, hops: u8, via in proptest::option::of(any_url()),
         seed: bool, attempts: u32, interval in proptest::option::of(any::<u64>()),
+        user_data in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..40)),
     ) -> QueuedUrl {
-        let visited = interval.map(|interval| Box::new(Visited::hinted(std::time::Duration::from_millis(interval))));
+        let user_data = user_data.map(|bytes| UserData::new(bytes).unwrap());
+        let with = |interval| Visited { user_data, ..Visited::hinted(std::time::Duration::from_millis(interval)) };
+        let visited = interval.map(|interval| Box::new(with(interval)));
         QueuedUrl { url, key: UrlKey::from_bytes(key), depth, hops, via, seed, attempts, visited }
     }
 }
@@ -115,6 +118,26 @@ fn what_is_not_written_by_us_is_named() {
     for (name, bytes, expected) in table {
         assert_eq!(QueuedUrl::decode(&bytes), Err(expected), "{name}");
     }
+}
+
+/// A record as it was written before there was user data, and one with it: what is on a disk is read by later builds.
+#[test]
+fn the_stored_form_with_user_data_is_pinned_and_the_one_before_it_reads_as_none() {
+    let head = [&[2, 1, 0, 0, 0, 3, 1, 0, 0, 0, 2][..], &[7; 16], &[0, 15], b"http://a.test/1", &[0, 0]].concat();
+    let before = [&head[..], &[1, 0, 0x88, 0x27, 1]].concat();
+    let with = [&head[..], &[2, 0, 0x88, 0x27, 1, 3], b"{1}"].concat();
+    for (bytes, user_data) in [(before, None), (with, Some(UserData::new(*b"{1}").unwrap()))] {
+        let read = QueuedUrl::decode(&bytes).unwrap();
+        let visited = read.visited.as_deref().unwrap();
+        assert_eq!((visited.interval.as_millis(), visited.gone, &visited.user_data), (5000, 1, &user_data));
+        assert_eq!((read.depth, read.hops, read.seed, read.attempts), (3, 1, true, 2));
+        assert_eq!(read.encode(), bytes);
+    }
+    let most = UserData::MOST;
+    assert!(UserData::new(vec![0; most]).is_ok());
+    assert_eq!(UserData::new(vec![0; most + 1]).unwrap_err().bytes, most + 1);
+    let too_long = [&head[..], &[2, 0, 0x88, 0x27, 1, 0x81, 0x20], &vec![0; most + 1]].concat();
+    assert_eq!(QueuedUrl::decode(&too_long), Err(RecordError::Field("user data")));
 }
 
 #[test]

@@ -137,6 +137,12 @@ impl Hash for CrawlUrl {
     }
 }
 
+impl AsRef<str> for CrawlUrl {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
 impl fmt::Display for CrawlUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

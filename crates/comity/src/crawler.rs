@@ -1,6 +1,5 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Duration;
 
 use comity_archive::{Disk, RealDisk};
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
@@ -11,16 +10,18 @@ use comity_url::{CrawlUrl, KeyHasher, Scope};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 
+use crate::builder::AgentText;
 use crate::config::{ConfigError, ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring, grant_notes};
+use crate::context::Handles;
 use crate::control::server::serve;
 use crate::control::socket::{self, Door, NoDoor};
 use crate::control::{self, Control, Running};
 use crate::directory::ScopeSeeds;
-use crate::engine::{Engine, Handlers, Keys, Live, Shared, Tally, Traps};
+use crate::engine::{Desk, Engine, HandlerBounds, Handlers, Keys, Live, Shared, Tally, Traps};
 use crate::keep::{self, Keeper};
 use crate::open::{self, Accepted, Work};
 use crate::sites::Sites;
-use crate::{Error, Page, Progress, StopHandle, Summary, UrlOutcome, archive};
+use crate::{Error, Progress, StopHandle, Summary, UrlOutcome, archive};
 
 /// A crawl that is ready to run.
 #[derive(Debug)]
@@ -40,11 +41,13 @@ pub struct Crawler {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct CrawlerBuilder {
-    file: ConfigFile,
+    pub(crate) file: ConfigFile,
+    agent: AgentText,
     dir: Option<PathBuf>,
     accept_config: bool,
     accept_loss: bool,
-    handlers: Handlers,
+    pub(crate) handlers: Handlers,
+    pub(crate) bounds: HandlerBounds,
     parts: Parts,
 }
 
@@ -59,12 +62,12 @@ struct Parts {
 }
 
 impl Crawler {
-    /// A crawler by the given name (`"MyBot/1.0"`) and contact (a URL or e-mail address): sites must be able to tell
-    /// who asks and to reach you.
-    pub fn builder(name: &str, contact: &str) -> CrawlerBuilder {
+    /// A crawler by a name and a contact, in the form of the User-Agent that it sends: `"MyBot/1.0 (+https://example.com/bot)"`, or an
+    /// e-mail address in its brackets. Sites must be able to tell who asks and to reach you: [`CrawlerBuilder::build`] refuses
+    /// an agent without a contact, and says what to write.
+    pub fn builder(agent: &str) -> CrawlerBuilder {
         let mut builder = CrawlerBuilder::default();
-        builder.file.agent.name = Some(name.to_owned());
-        builder.file.agent.contact = Some(contact.to_owned());
+        builder.agent = AgentText::read(agent, &mut builder.file);
         builder
     }
 
@@ -121,30 +124,6 @@ impl Crawler {
 }
 
 impl CrawlerBuilder {
-    /// Adds a seed: an absolute http or https URL.
-    pub fn seed(mut self, url: &str) -> Self {
-        self.file.crawl.seeds.get_or_insert_default().push(url.to_owned());
-        self
-    }
-
-    /// Stops after so many pages.
-    pub const fn max_pages(mut self, pages: u64) -> Self {
-        self.file.crawl.max_pages = Some(pages);
-        self
-    }
-
-    /// Sets the own floor between two requests to an origin. Under 200 ms it holds only on allowed networks.
-    pub const fn delay(mut self, delay: Duration) -> Self {
-        self.file.politeness.delay = Some(Span(delay));
-        self
-    }
-
-    /// Lets the crawl connect to a non-public network: `"127.0.0.0/8"`.
-    pub fn allow_addresses(mut self, network: &str) -> Self {
-        self.file.fetch.allow_addresses.get_or_insert_default().push(network.to_owned());
-        self
-    }
-
     /// Visits pages anew, by this policy; see `[crawl] revisit` and `[revisit]`. The crawl ends when nothing is due within
     /// `linger` all the same: set that above the longest interval for one that goes on.
     pub fn revisit(mut self, policy: RevisitPolicy) -> Self {
@@ -160,12 +139,6 @@ impl CrawlerBuilder {
             self.file.revisit.max = Some(Span(intervals.max));
             self.file.revisit.start = Some(Span(intervals.start));
         }
-        self
-    }
-
-    /// Changes any key of the configuration.
-    pub fn configure(mut self, change: impl FnOnce(&mut ConfigFile)) -> Self {
-        change(&mut self.file);
         self
     }
 
@@ -190,16 +163,9 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Is told of every page: an answer to a judged request that is no redirect and no 304. Runs on the crawl's own threads: hand
-    /// long work to somebody else.
-    pub fn on_page(mut self, handler: impl Fn(&Page<'_>) + Send + Sync + 'static) -> Self {
-        self.handlers.on_page = Some(Arc::new(handler));
-        self
-    }
-
     /// Is told how every URL left the queue, once for each, and once for each visit where pages are visited anew: fetched,
     /// redirected, refused or failed. What is still queued when
-    /// the crawl ends is [`Summary::left`]. Runs on the crawl's own threads, as `on_page`.
+    /// the crawl ends is [`Summary::left`]. Runs on the crawl's own threads, as [`CrawlerBuilder::each_page`].
     pub fn on_outcome(mut self, handler: impl Fn(UrlOutcome<'_>) + Send + Sync + 'static) -> Self {
         self.handlers.on_outcome = Some(Arc::new(handler));
         self
@@ -241,7 +207,9 @@ impl CrawlerBuilder {
     /// # Errors
     /// A setting that cannot be used, or a directory that holds something else already.
     pub fn build(self) -> Result<Crawler, Error> {
-        let Self { file, dir, accept_config, accept_loss, handlers, parts } = self;
+        let Self { file, agent, dir, accept_config, accept_loss, handlers, bounds, parts } = self;
+        agent.check(&file)?;
+        bounds.check()?;
         let mut config = CrawlConfig::resolve(file)?;
         if let Some(random) = &parts.random {
             // One seed is one run, nonces included.
@@ -274,6 +242,9 @@ impl CrawlerBuilder {
         config.seeds.extend(seeds.first().cloned());
         config.file.crawl.seeds = None;
         let control = Running::open(dir.as_deref(), (config.clone(), key), &gate, &*clock)?;
+        let (stop, stopped) = StopHandle::new();
+        let (published, progress) = watch::channel(Progress::default());
+        let desk = Desk::new(bounds, Handles { stop: stop.clone(), progress: progress.clone() });
         let shared = Arc::new(Shared {
             frontier,
             keys: Keys::new(KeyHasher::new(key), config.keys),
@@ -292,11 +263,10 @@ impl CrawlerBuilder {
             scope_seeds,
             tally: Mutex::new(Tally::of(&config.overrides)),
             handlers,
+            desk,
             control,
             poke: Notify::new(),
         });
-        let (stop, stopped) = StopHandle::new();
-        let (published, progress) = watch::channel(Progress::default());
         let (handle, door) = (Control::running(&shared), door(dir.as_deref(), work, &mut notes)?);
         let engine = Engine::new(shared, stopped, published);
         Ok(Crawler { engine, seeds, notes, stop, progress, clock, control: handle, door })

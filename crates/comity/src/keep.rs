@@ -12,7 +12,7 @@ use comity_archive::{
     SharedArchive, Target,
 };
 use comity_fetch::BoxFuture;
-use comity_frontier::{Lease, RecordMark, RefusedLease, Visited};
+use comity_frontier::{Lease, RecordMark, RefusedLease, UserData, Visited};
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit, StateDir};
 use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason, TdmFile};
 use comity_url::{CrawlUrl, Origin};
@@ -111,6 +111,11 @@ impl Trip {
     /// True when it was asked for before, at another visit.
     pub(crate) fn was_visited(&self) -> bool {
         self.visited.as_deref().is_some_and(Visited::is_visited)
+    }
+
+    /// What the crawl's author keeps with it.
+    pub(crate) fn user_data(&self) -> Option<&UserData> {
+        self.visited.as_deref()?.user_data.as_ref()
     }
 
     pub(crate) const fn outcome(&self, ending: UrlEnding) -> UrlOutcome<'_> {

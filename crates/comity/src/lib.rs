@@ -8,10 +8,10 @@
 //! ```no_run
 //! #[tokio::main]
 //! async fn main() -> Result<(), comity::Error> {
-//!     let crawler = comity::Crawler::builder("MyBot/1.0", "https://example.com/bot")
+//!     let crawler = comity::Crawler::builder("MyBot/1.0 (+https://example.com/bot)")
 //!         .seed("https://example.org/")
 //!         .max_pages(100)
-//!         .on_page(|page| println!("{} {}", page.status(), page.url()))
+//!         .each_page(|page| println!("{} {}", page.status(), page.url()))
 //!         .build()?;
 //!     println!("{}", crawler.run().await?);
 //!     Ok(())
@@ -25,13 +25,16 @@
 //! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Change`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`]; [`StoppedCrawl`]: erasure |
 
 mod archive;
+mod builder;
 pub mod config;
+mod context;
 pub mod control;
 mod crawler;
 mod directory;
 mod engine;
 mod erasing;
 mod error;
+mod handler;
 mod keep;
 mod open;
 mod outcome;
@@ -44,13 +47,17 @@ mod stop;
 mod summary;
 
 pub use comity_extract as extract;
+pub use comity_fetch as fetch;
 pub use comity_frontier as frontier;
 pub use comity_policy as policy;
+pub use comity_signals as signals;
 pub use comity_url as url;
+pub use context::{Context, Enqueue, EnqueueError};
 pub use crawler::{Crawler, CrawlerBuilder};
 pub(crate) use engine::Tally;
 pub use erasing::{Erased, StoppedCrawl};
 pub use error::Error;
+pub use handler::{BoxError, HandlerOutput, HandlerResult};
 pub use outcome::{UrlEnding, UrlOutcome};
 pub use page::{Change, Page};
 pub use progress::Progress;

@@ -2,12 +2,12 @@ use comity_extract::{SelectError, Selected, select};
 
 use crate::Page;
 
-impl Page<'_> {
+impl Page {
     /// The elements that a CSS selector matches, in document order (feature `select`). Cost: a tree of the page, at every
     /// call.
     ///
     /// ```
-    /// # fn print(page: &comity::Page<'_>) -> Result<(), comity::extract::SelectError> {
+    /// # fn print(page: &comity::Page) -> Result<(), comity::extract::SelectError> {
     /// for heading in page.select("article > h2")? {
     ///     println!("{}: {}", page.url(), heading.text.trim());
     /// }

@@ -44,7 +44,7 @@ fn arguments() -> Option<(PathBuf, Option<PathBuf>)> {
 }
 
 async fn crawl(config: &PathBuf, dir: Option<PathBuf>) -> Result<Summary, comity::Error> {
-    let mut builder = Crawler::from_config(ConfigFile::read(config)?).on_page(show);
+    let mut builder = Crawler::from_config(ConfigFile::read(config)?).each_page(show);
     if let Some(dir) = dir {
         builder = builder.dir(dir);
     }
@@ -55,10 +55,10 @@ async fn crawl(config: &PathBuf, dir: Option<PathBuf>) -> Result<Summary, comity
 
 /// Status, URL and title of a page; for the pages that a signal speaks about, what it says.
 #[expect(clippy::print_stdout, reason = "a command line tool speaks on stdout")]
-fn show(page: &Page<'_>) {
-    let title = page.head().and_then(|head| head.title.as_deref()).unwrap_or("(no title)");
+fn show(page: &Page) {
+    let title = page.title().unwrap_or("(no title)");
     println!("{} {}  {title}", page.status(), page.url());
-    for statement in page.decision().preferences.statements() {
+    for statement in page.signals().statements() {
         println!("    {} {}: {}", statement.source, statement.purpose, statement.verdict);
     }
 }

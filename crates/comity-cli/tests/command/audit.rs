@@ -84,7 +84,7 @@ fn crawler(dir: &Path, origins: usize, excepted: bool) -> (Crawler, Observer) {
     let epoch = WallTime::from_unix_millis(START);
     let web = (0..origins).fold(Web::builder(1).epoch(epoch), |web, number| web.site(site(number)));
     let (net, observer) = web.build().unwrap().in_memory();
-    let crawler = Crawler::builder("AuditBot/1.0", "https://example.com/bot")
+    let crawler = Crawler::builder("AuditBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net))
         .clock(Arc::new(SystemClock::paused_at(epoch)))
         .random(Arc::new(SeededRandom::new(1)))
@@ -240,7 +240,7 @@ async fn a_coded_robots_txt_is_held_against_its_copy() {
     let robots = Answer::text("").content("text/plain", gzip.finish().unwrap()).field("content-encoding", "gzip");
     let site = Site::new().name(name(0)).robots_answer(robots).page("/", Answer::text("x"));
     let (net, _) = Web::builder(1).epoch(epoch).site(site).build().unwrap().in_memory();
-    let crawler = Crawler::builder("AuditBot/1.0", "https://example.com/bot")
+    let crawler = Crawler::builder("AuditBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net))
         .clock(Arc::new(SystemClock::paused_at(epoch)))
         .random(Arc::new(SeededRandom::new(1)))
@@ -288,7 +288,7 @@ async fn what_sites_say_about_use_is_made_again_from_the_evidence() {
         .page("/undone", html("<meta name=tdm-reservation content=0>").field("tdm-reservation", "1"))
         .page("/none", html(""));
     let (net, _) = Web::builder(1).epoch(epoch).site(site).build().unwrap().in_memory();
-    let crawler = Crawler::builder("AuditBot/1.0", "https://example.com/bot")
+    let crawler = Crawler::builder("AuditBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net))
         .clock(Arc::new(SystemClock::paused_at(epoch)))
         .random(Arc::new(SeededRandom::new(1)))
@@ -380,7 +380,7 @@ async fn small(dir: &Path, sites: Vec<Site>, purposes: &[&str]) -> comity::Summa
     let count = sites.len();
     let web = sites.into_iter().fold(Web::builder(1).epoch(epoch), |web, site| web.site(site));
     let (net, _) = web.build().unwrap().in_memory();
-    let crawler = Crawler::builder("AuditBot/1.0", "https://example.com/bot")
+    let crawler = Crawler::builder("AuditBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net))
         .clock(Arc::new(SystemClock::paused_at(epoch)))
         .random(Arc::new(SeededRandom::new(1)))

@@ -51,7 +51,7 @@ async fn crawl(dir: &Path, adaptive: bool) -> Observer {
     let epoch = WallTime::from_unix_millis(START);
     let web = (0..origins()).fold(Web::builder(1).epoch(epoch), |web, number| web.site(site(number)));
     let (net, observer) = web.build().unwrap().in_memory();
-    let crawler = Crawler::builder("ClockBot/1.0", "https://example.com/bot")
+    let crawler = Crawler::builder("ClockBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net))
         .clock(Arc::new(SystemClock::paused_at(epoch)))
         .random(Arc::new(SeededRandom::new(1)))

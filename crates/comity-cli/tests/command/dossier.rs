@@ -50,7 +50,7 @@ async fn crawl(dir: &Path) {
         .page("/", Answer::page([Target::here("/s")]))
         .page("/s", secret("c"));
     let (net, _) = Web::builder(1).epoch(epoch).site(a).site(b).site(c).build().unwrap().in_memory();
-    let crawler = Crawler::builder("DossierBot/1.0", "https://example.com/bot")
+    let crawler = Crawler::builder("DossierBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net))
         .clock(Arc::new(SystemClock::paused_at(epoch)))
         .random(Arc::new(SeededRandom::new(1)))
@@ -334,7 +334,7 @@ async fn a_tdmrep_json_that_lies_elsewhere_is_in_it() {
         .robots("User-agent: *\nAllow: /\n")
         .page("/x.json", Answer::status(200).content("application/json", tdm));
     let (net, _) = Web::builder(1).epoch(epoch).site(a).site(c).build().unwrap().in_memory();
-    let crawler = Crawler::builder("DossierBot/1.0", "https://example.com/bot")
+    let crawler = Crawler::builder("DossierBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net))
         .clock(Arc::new(SystemClock::paused_at(epoch)))
         .random(Arc::new(SeededRandom::new(1)))

@@ -45,7 +45,7 @@ impl Load {
         let origin = if number < others { number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % origins } else { origins };
         let text = format!("https://site-{origin:09}.test/section/page-with-a-long-name/{number:012}.html");
         let url = CrawlUrl::parse(&text).expect("a URL");
-        Offer { key: key(number), url, depth: 3, hops: 0, via: None, seed: false, priority: 1, attempts: 0, hint: None }
+        Offer { depth: 3, seed: false, priority: 1, ..Offer::seed(url, key(number)) }
     }
 }
 

@@ -3,14 +3,17 @@ use std::time::Duration;
 use comity_policy::{Digest, Validators, WallTime};
 use comity_url::CrawlUrl;
 
+use crate::UserData;
 use crate::queued::{Cursor, RecordError, crawl_url, put_number};
 
-/// What the visits of a URL so far have shown: kept only where a policy wants it to be visited anew.
+/// What the visits of a URL so far have shown, kept only where a policy wants it to be visited anew; and what the crawl's author
+/// keeps with it. One place for both: most URLs have neither, and pay for neither.
 ///
 /// Stored form, version 1, behind the URL's own record: version (1), flags (1), then what the flags name in their order:
 /// last visit (8, milliseconds since 1970 as a number of two's complement), `ETag`, `Last-Modified`, payload digest (32),
 /// date of the capture (8), its id, its URL; then interval in milliseconds, and how often it was gone in a row (1). Texts
-/// have their length in front; lengths and the interval are of variable length.
+/// have their length in front; lengths and the interval are of variable length. Version 2 is the form with user data: it stands
+/// at the end, its length in front.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Visited {
     /// When it was last asked for; `None`: never so far, and what is known is a hint.
@@ -28,6 +31,8 @@ pub struct Visited {
     /// The answer that the validators belong to said nothing of its own use. Where it did, or that is not known, they are not
     /// sent: a 304 repeats neither its fields nor its page, and would be decided without its words.
     pub is_silent: bool,
+    /// What the crawl's author keeps with the URL. A record of version 1 has none.
+    pub user_data: Option<UserData>,
 }
 
 /// The capture that holds a body.
@@ -50,6 +55,7 @@ const LONGEST_ID: usize = 256;
 const LONGEST_URL: usize = 65_535;
 
 const VERSION: u8 = 1;
+const WITH_USER_DATA: u8 = 2;
 const AT: u8 = 1;
 const ETAG: u8 = 2;
 const LAST_MODIFIED: u8 = 4;
@@ -89,7 +95,8 @@ impl Visited {
             (URL, url.is_some()),
             (SILENT, self.is_silent),
         ];
-        out.extend([VERSION, set.into_iter().filter(|flag| flag.1).fold(0, |flags, flag| flags | flag.0)]);
+        let version = if self.user_data.is_some() { WITH_USER_DATA } else { VERSION };
+        out.extend([version, set.into_iter().filter(|flag| flag.1).fold(0, |flags, flag| flags | flag.0)]);
         put_moment(out, self.at);
         [etag, last_modified].into_iter().flatten().for_each(|text| put_text(out, text));
         out.extend(self.payload.iter().flat_map(|digest| digest.as_bytes()));
@@ -97,12 +104,16 @@ impl Visited {
         id.into_iter().chain(url.map(CrawlUrl::as_str)).for_each(|text| put_text(out, text));
         put_number(out, u64::try_from(self.interval.as_millis()).unwrap_or(u64::MAX));
         out.push(self.gone);
+        if let Some(user_data) = &self.user_data {
+            put_number(out, user_data.as_bytes().len() as u64);
+            out.extend(user_data.as_bytes());
+        }
     }
 
     pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Self, RecordError> {
-        match cursor.byte()? {
-            VERSION => {}
-            other => return Err(RecordError::Version(other)),
+        let version = cursor.byte()?;
+        if !matches!(version, VERSION | WITH_USER_DATA) {
+            return Err(RecordError::Version(version));
         }
         let flags = cursor.byte()?;
         let has = |flag: u8| flags & flag != 0;
@@ -119,7 +130,8 @@ impl Visited {
         let capture = date.map(|date| CaptureRef { date, record_id, url });
         let (interval, gone) = (Duration::from_millis(cursor.number()?), cursor.byte()?);
         let (validators, is_silent) = (Validators { etag, last_modified }, has(SILENT));
-        Ok(Self { at, interval, validators, payload, capture, gone, is_silent })
+        let user_data = if version == WITH_USER_DATA { Some(user_data(cursor)?) } else { None };
+        Ok(Self { at, interval, validators, payload, capture, gone, is_silent, user_data })
     }
 }
 
@@ -138,6 +150,11 @@ fn put_moment(out: &mut Vec<u8>, moment: Option<WallTime>) {
 
 fn moment(cursor: &mut Cursor<'_>) -> Result<WallTime, RecordError> {
     cursor.array().map(i64::from_be_bytes).map(WallTime::from_unix_millis)
+}
+
+fn user_data(cursor: &mut Cursor<'_>) -> Result<UserData, RecordError> {
+    let length = usize::try_from(cursor.number()?).map_err(|_| RecordError::Field("length"))?;
+    UserData::new(cursor.take(length)?).map_err(|_| RecordError::Field("user data"))
 }
 
 fn text<'a>(cursor: &mut Cursor<'a>, longest: usize) -> Result<&'a str, RecordError> {
@@ -165,13 +182,14 @@ mod tests {
             at in proptest::option::of(any_moment()), interval in any::<u64>(), etag in any_text(60),
             last_modified in any_text(60), payload in proptest::option::of(any::<[u8; 32]>()),
             capture in proptest::option::of((any_moment(), any_text(60), any::<bool>())), gone: u8,
-            is_silent: bool,
+            is_silent: bool, user_data in proptest::option::of(prop::collection::vec(any::<u8>(), 0..60)),
         ) -> Visited {
             let url = |is_other: bool| is_other.then(|| CrawlUrl::parse("http://b.test/other").unwrap());
             let capture = capture.map(|(date, record_id, other)| CaptureRef { date, record_id, url: url(other) });
             let (interval, payload) = (Duration::from_millis(interval), payload.map(Digest::from_bytes));
             let validators = Validators { etag, last_modified };
-            Visited { at, interval, validators, payload, capture, gone, is_silent }
+            let user_data = user_data.map(|bytes| UserData::new(bytes).unwrap());
+            Visited { at, interval, validators, payload, capture, gone, is_silent, user_data }
         }
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn origin(text: &str) -> Origin {
 pub(crate) fn offer(text: &str) -> Offer {
     let url = url(text);
     let key = KeyHasher::new([7; 16]).key(&url);
-    Offer { url, key, depth: 1, hops: 0, via: None, seed: false, priority: 1, attempts: 0, hint: None }
+    Offer { depth: 1, seed: false, priority: 1, ..Offer::seed(url, key) }
 }
 
 pub(crate) fn offers<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Offer> {

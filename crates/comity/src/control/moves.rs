@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use comity_frontier::{Offer, Offered};
+use comity_frontier::{Offer, Offered, UserData};
 use comity_policy::Reason;
 use comity_url::{CrawlUrl, KEY_RULES_VERSION, UrlKey};
 use serde::{Deserialize, Serialize};
@@ -36,9 +36,22 @@ struct UrlLine {
     attempts: u32,
     #[serde(default)]
     via: Option<String>,
+    /// What its author keeps with it: text, or what is none in hexadecimal digits.
+    #[serde(default)]
+    user_data: Option<UserDataLine>,
     /// Its number where it comes from: means nothing elsewhere.
     #[serde(default, rename = "sequence")]
     _sequence: Option<u64>,
+}
+
+/// User data of a URL.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum UserDataLine {
+    /// UTF-8.
+    Text(String),
+    /// Any bytes, two digits each.
+    Hex(String),
 }
 
 /// A line of an export.
@@ -187,6 +200,7 @@ impl UrlLine {
             priority: self.priority.unwrap_or(u8::from(!seed)),
             attempts: self.attempts,
             hint: None,
+            user_data: self.user_data.map(user_data).transpose()?,
         })
     }
 }
@@ -209,6 +223,33 @@ impl Report {
 
 fn url(field: &str, text: &str) -> Result<CrawlUrl, String> {
     CrawlUrl::parse(text).map_err(|error| format!("{field}: {text:?}: {error}"))
+}
+
+impl UserDataLine {
+    pub(super) fn of(user_data: &UserData) -> Self {
+        match std::str::from_utf8(user_data.as_bytes()) {
+            Ok(text) => Self::Text(text.to_owned()),
+            Err(_) => Self::Hex(user_data.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect()),
+        }
+    }
+}
+
+fn user_data(line: UserDataLine) -> Result<UserData, String> {
+    let bytes = match line {
+        UserDataLine::Text(text) => text.into_bytes(),
+        UserDataLine::Hex(digits) => bytes(&digits).ok_or("user_data: two hexadecimal digits a byte")?,
+    };
+    UserData::new(bytes).map_err(|error| error.to_string())
+}
+
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
+    let byte = |[high, low]: &[u8; 2]| Some((digit(*high)? << 4) | digit(*low)?);
+    pairs.iter().map(byte).collect()
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
 fn hex(bytes: &[u8; 16]) -> String {

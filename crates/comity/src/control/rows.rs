@@ -7,6 +7,7 @@ use comity_gate::OperatorPark;
 use comity_policy::Instant;
 use serde_json::{Value, json};
 
+use super::moves::UserDataLine;
 use crate::progress::describe;
 
 /// An origin.
@@ -47,7 +48,8 @@ pub(super) fn url_row(row: &QueuedAt) -> Value {
             "sequence": place.sequence,
         });
     };
-    json!({
+    let user_data = queued.visited.as_ref().and_then(|visited| visited.user_data.as_ref());
+    let mut row = json!({
         "url": queued.url.to_string(),
         "priority": place.priority,
         "sequence": place.sequence,
@@ -56,7 +58,12 @@ pub(super) fn url_row(row: &QueuedAt) -> Value {
         "attempts": queued.attempts,
         "seed": queued.seed,
         "via": queued.via.as_ref().map(ToString::to_string),
-    })
+    });
+    // Only where there is some: most URLs have none.
+    if let (Some(user_data), Some(row)) = (user_data.map(UserDataLine::of), row.as_object_mut()) {
+        row.insert("user_data".to_owned(), json!(user_data));
+    }
+    row
 }
 
 /// A park of the operator's.

@@ -46,7 +46,7 @@ impl Shared {
 
     fn sitemap_offer(&self, url: CrawlUrl, via: CrawlUrl) -> Offer {
         let key = self.keys.key(&url, &self.sites);
-        Offer { key, url, depth: 0, hops: 0, via: Some(via), seed: false, priority: 0, attempts: 0, hint: None }
+        Offer { via: Some(via), seed: false, ..Offer::seed(url, key) }
     }
 
     /// The host of a sitemap is its site's choice, so the scope's kind does not count; what the operator excludes, and the

@@ -71,6 +71,8 @@ impl Shared {
             priority: trip.priority,
             attempts: 0,
             hint: None,
+            // What was asked for is what is there: it goes with it.
+            user_data: trip.user_data().cloned(),
         })
     }
 

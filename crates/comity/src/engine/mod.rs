@@ -3,6 +3,7 @@
 mod content;
 mod discovery;
 mod errand;
+mod handling;
 mod keys;
 mod links;
 mod live;
@@ -16,6 +17,7 @@ mod tally;
 mod traps;
 mod visit;
 
+pub(crate) use handling::{Desk, HandlerBounds};
 pub(crate) use keys::Keys;
 pub(crate) use live::Live;
 pub(crate) use run::Engine;

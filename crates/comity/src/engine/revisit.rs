@@ -121,7 +121,9 @@ impl Shared {
             return None;
         }
         let floor = self.revisit_floor(trip.url.origin(), seen);
-        let NextVisit { interval, gone } = self.live().revisit.policy.next(before, news.finding, floor)?;
+        // One that is there for its user data alone says nothing of when.
+        let told = before.filter(|before| before.is_visited() || !before.interval.is_zero());
+        let NextVisit { interval, gone } = self.live().revisit.policy.next(told, news.finding, floor)?;
         let priority = match news.finding {
             _ if tells_news => 0,
             Finding::First | Finding::Changed => BEHIND_NEW,
@@ -255,7 +257,8 @@ impl Seen {
             (false, Some(304)) => kept.is_silent && self.is_silent,
             (false, _) => kept.is_silent,
         };
-        Visited { at: self.at.or(kept.at), interval, validators, payload: news.payload, capture, gone, is_silent }
+        let (at, payload, user_data) = (self.at.or(kept.at), news.payload, kept.user_data);
+        Visited { at, interval, validators, payload, capture, gone, is_silent, user_data }
     }
 }
 

@@ -214,18 +214,23 @@ impl Engine {
 
     /// Starts robots.txt flights, bounded beside the visits.
     fn start_robots(&mut self) {
-        while *self.stop.borrow() == Stop::Run && self.tasks.len() < self.shared.live().places().saturating_mul(BESIDE)
-        {
+        let most = self.shared.live().places().saturating_mul(BESIDE);
+        while *self.stop.borrow() == Stop::Run && self.tasks_but_handlers() < most {
             let Some(origin) = self.robots_waiting.pop_front() else { return };
             self.tasks.spawn(self.shared.clone().ask_robots(origin));
         }
     }
 
+    fn tasks_but_handlers(&self) -> usize {
+        self.tasks.len().saturating_sub(self.shared.desk.at_work())
+    }
+
     /// How many visits may start: free places, and never more than the page limit leaves.
     fn places(&self) -> usize {
         let total = self.shared.live().places();
-        let free = total.saturating_sub(self.visits);
-        let beside = total.saturating_mul(BESIDE).saturating_sub(self.tasks.len());
+        // Pages at their handlers take no place.
+        let free = total.saturating_sub(self.visits.saturating_sub(self.shared.desk.at_work()));
+        let beside = total.saturating_mul(BESIDE).saturating_sub(self.tasks_but_handlers());
         let pages = self.spent().pages;
         let left = self.shared.live().limits.max_pages.map_or(usize::MAX, |most| {
             usize::try_from(most.saturating_sub(pages)).unwrap_or(usize::MAX).saturating_sub(self.visits)

@@ -9,12 +9,13 @@ use comity_policy::{Clock, Identity};
 use comity_url::{CrawlUrl, Scope};
 use tokio::sync::Notify;
 
-use super::{Keys, Live, Traps};
+use super::{Desk, Keys, Live, Traps};
 use crate::control::Running;
 use crate::directory::ScopeSeeds;
 use crate::keep::Keeper;
 use crate::sites::Sites;
-use crate::{Error, Page, Tally, UrlOutcome};
+use crate::handler::PageHandler;
+use crate::{Error, Tally, UrlOutcome};
 
 /// What every visit of a crawl shares.
 #[derive(Debug)]
@@ -39,14 +40,13 @@ pub(crate) struct Shared {
     pub(crate) scope_seeds: Option<Mutex<ScopeSeeds>>,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) handlers: Handlers,
+    /// Where asynchronous handlers work.
+    pub(crate) desk: Desk,
     /// What whoever steers the crawl has set.
     pub(crate) control: Running,
     /// Wakes the loop when something became leasable outside its own doing.
     pub(crate) poke: Notify,
 }
-
-/// Told of every page.
-pub(crate) type PageHandler = Arc<dyn Fn(&Page<'_>) + Send + Sync>;
 
 /// Told of every URL that leaves the queue.
 pub(crate) type OutcomeHandler = Arc<dyn Fn(UrlOutcome<'_>) + Send + Sync>;

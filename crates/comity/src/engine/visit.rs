@@ -1,4 +1,3 @@
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -8,19 +7,20 @@ use comity_frontier::{
     Ending, Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Revisit, Settled as Applied, Settlement, Spent,
 };
 use comity_gate::Admission;
-use comity_policy::{Allowance, Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
-use comity_url::CrawlUrl;
+use comity_policy::{Allowance, Capture, Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
 use super::content::ContentJudge;
 use super::errand::Errand;
+use super::handling::Handled;
 use super::links::Watched;
 use super::outcome::{Next, next};
 use super::reading::{Found, Reading};
 use super::revisit::{self, News, Seen};
 use super::sink::PageSink;
 use super::{Live, Shared};
+use crate::handler;
 use crate::keep::Trip;
 use crate::{Error, Page, UrlEnding, UrlOutcome};
 
@@ -148,21 +148,29 @@ impl Shared {
             self.widen_scope(std::slice::from_ref(target))?;
         }
         let mut seen = Seen::of(&capture, found.list.is_some(), is_silent);
-        let offers =
+        let links =
             if news.is_unchanged() { Vec::new() } else { self.read(trip, errand, &next, &found, (follow, &seen)) };
         let bytes = capture.body.len();
         self.tally().summary.bytes += bytes;
         let mut fate = Fate::of(&next, outcome).withheld(&next, &decision, capture.fault);
-        let handled = match errand {
-            _ if is_withheld => Ok(()),
-            Errand::Page => self.tell_handler((trip, news), &capture, &decision, found.page.as_ref(), &next),
-            Errand::Sitemap => Ok(()),
+        let is_told = errand == Errand::Page && next == Next::Done && !is_withheld;
+        let handled = if is_told {
+            let told = self.tell_handler(id, (trip, news), capture, &decision, found.page.take());
+            let (back, handled) = told.await?;
+            capture = back;
+            handled
+        } else {
+            Handled::default()
         };
-        if handled.is_err() {
+        if let Some(fault) = handled.fault {
             fate = Fate::Unhandled;
             // What was wrong with the exchange itself says more than that.
-            capture.fault.get_or_insert(Reason::CrawlHandler);
+            if capture.fault.is_none() {
+                (capture.fault, capture.detail) = (Some(Reason::CrawlHandler), Some(fault.0));
+            }
         }
+        let mut offers = self.enqueued(trip, handled.enqueued);
+        offers.extend(links);
         seen.stored = self.keeper.fetched(trip, capture, decision.clone(), revisit::earlier(trip, news)).await?;
         self.count(&fate, &next, &decision, errand);
         self.count_visit(trip, &next, news);
@@ -242,23 +250,21 @@ impl Shared {
         }
     }
 
-    /// Tells the page handler. `Err`: it panicked on this page. That says nothing about the site and does not ask it again:
-    /// the page counts as failed, its links are followed, and the crawl goes on (docs/decisions/0039).
-    fn tell_handler(
+    /// Gives the page to its handler, if it has one; gives the capture back.
+    async fn tell_handler(
         &self,
+        id: LeaseId,
         (trip, news): (&Trip, News),
-        capture: &comity_policy::Capture,
+        capture: Capture,
         decision: &Arc<Decision>,
-        extracted: Option<&Extracted>,
-        next: &Next,
-    ) -> Result<(), Panicked> {
-        let (Some(handler), Next::Done) = (&self.handlers.on_page, next) else { return Ok(()) };
+        extracted: Option<Extracted>,
+    ) -> Result<(Capture, Handled), Error> {
         // 304 is no page: the page is the one that the handler was told of before.
-        if capture.status == Some(304) {
-            return Ok(());
-        }
+        let (Some(handler), true) = (&self.handlers.on_page, capture.status != Some(304)) else {
+            return Ok((capture, Handled::default()));
+        };
         let page = Page::new(&self.fetcher, capture, decision, extracted, (trip, news.change()));
-        handled("on_page", &trip.url, || handler(&page))
+        self.handle(id, handler, page).await
     }
 
     async fn unconnectable(
@@ -374,7 +380,9 @@ impl Shared {
             self.count_queued(&watched, &links);
             if let (Some(handler), Some(outcome)) = (&self.handlers.on_outcome, outcome) {
                 // It has left the queue: a handler that panics changes nothing any more.
-                let _ = handled("on_outcome", outcome.url, || handler(outcome));
+                if handler::call(|| handler(outcome)).is_err() {
+                    tracing::error!(url = %outcome.url, "the on_outcome handler panicked; the crawl goes on");
+                }
             }
             for offered in links {
                 if let Offered::Refused(reason) = offered {
@@ -384,18 +392,6 @@ impl Shared {
         }
         Ok(())
     }
-}
-
-/// A handler of the crawl's author panicked.
-#[derive(Clone, Copy, Debug)]
-struct Panicked;
-
-/// Calls a handler; a panic in it is its author's and ends nothing here. What it had locked or half done is its own.
-fn handled(which: &str, url: &CrawlUrl, call: impl FnOnce()) -> Result<(), Panicked> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|_| {
-        tracing::error!(%url, "the {which} handler panicked; the crawl goes on");
-        Panicked
-    })
 }
 
 /// A sitemap that came damaged comes again later: another try may bring it whole.
@@ -412,7 +408,7 @@ enum Fate {
     Withheld(Reason),
     Retry,
     Failed(Reason),
-    /// Fetched, and the page handler panicked on it.
+    /// Fetched, and the page handler failed on it.
     Unhandled,
 }
 

@@ -86,7 +86,7 @@ async fn what_lost_its_record_is_queued_again_before_the_queue_is_copied() {
     let offer = |text: &str| {
         let url = CrawlUrl::parse(text).unwrap();
         let key = KeyHasher::new([7; 16]).key(&url);
-        Offer { url, key, depth: 1, hops: 0, via: None, seed: false, priority: 1, attempts: 0, hint: None }
+        Offer { depth: 1, seed: false, priority: 1, ..Offer::seed(url, key) }
     };
     queue.offer(vec![offer("http://a.test/1"), offer("http://b.test/1"), offer("http://b.test/2")]).await.unwrap();
     let mut left = 0;

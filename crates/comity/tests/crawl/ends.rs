@@ -179,7 +179,7 @@ async fn a_handler_that_panics_fails_its_page_by_name_asks_nobody_again_and_lose
     let told = Arc::new(Mutex::new(Vec::new()));
     let seen = told.clone();
     let builder = crawler(&net, &["http://a.test/"])
-        .on_page(|page| assert!(!page.url().as_str().ends_with("/bad"), "a fault of the handler's"))
+        .each_page(|page| assert!(!page.url().as_str().ends_with("/bad"), "a fault of the handler's"))
         .on_outcome(move |outcome| {
             seen.lock().unwrap().push((outcome.url.to_string(), outcome.ending));
             assert!(!outcome.url.as_str().ends_with("/good"), "a fault of the other handler's");

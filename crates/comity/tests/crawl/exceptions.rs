@@ -196,7 +196,7 @@ async fn an_opt_out_in_the_middle_of_a_crawl_stops_the_next_request() {
             config.optout.files = Some(vec![file]);
             config.archive.min_free = Some(comity::config::ByteSize(0));
         })
-        .on_page(move |page| {
+        .each_page(move |page| {
             if page.url().as_str() == "http://a.test/5" {
                 opt_out(&seen, "a.test");
                 use comity::policy::Clock as _;

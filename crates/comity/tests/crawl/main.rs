@@ -6,6 +6,7 @@
 mod control;
 mod ends;
 mod exceptions;
+mod handlers;
 mod hops;
 mod hours;
 mod keys;

@@ -97,7 +97,7 @@ async fn over_a_month_each_page_finds_its_interval() {
     let changes: Arc<Mutex<BTreeMap<String, Vec<Change>>>> = Arc::default();
     let told = changes.clone();
     let builder = crawler(&net, &["http://a.test/"]).revisit(adaptive()).configure(lasts(30));
-    let builder = builder.on_page(move |page| {
+    let builder = builder.each_page(move |page| {
         told.lock().unwrap().entry(page.url().path().to_owned()).or_default().push(page.change());
     });
     let summary = run(builder).await;
@@ -323,7 +323,7 @@ async fn what_is_sent_back_are_the_bytes_that_came() {
 /// A run of a crawl in `dir` that begins `days` after the start.
 async fn resumed(net: &MemoryNet, dir: &std::path::Path, days: u64) -> Summary {
     let at = WallTime::from_unix_millis(START.unix_millis() + i64::try_from(days * DAY * 1000).unwrap());
-    let builder: CrawlerBuilder = Crawler::builder("TestBot/1.0", "https://example.com/bot")
+    let builder: CrawlerBuilder = Crawler::builder("TestBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net.clone()))
         .clock(Arc::new(SystemClock::paused_at(at)))
         .random(Arc::new(SeededRandom::new(1)))

@@ -93,7 +93,7 @@ async fn a_body_is_cut_where_it_is_set_and_robots_txt_is_not() {
     let seen = Arc::clone(&cut);
     let builder = crawler(&net, &["http://a.test/"])
         .configure(|file| file.fetch.max_body = Some(ByteSize(2000)))
-        .on_page(move |page| seen.lock().unwrap().push((page.capture().truncated, page.capture().body.len())));
+        .each_page(move |page| seen.lock().unwrap().push((page.capture().truncated, page.capture().body.len())));
     let summary = run(builder).await;
     assert_eq!(*cut.lock().unwrap(), [(Some(Truncation::Length), 2000)]);
     assert_eq!((summary.refused.get(&Reason::RobotsDisallow), summary.pages()), (Some(&1), 1));

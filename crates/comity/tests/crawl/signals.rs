@@ -121,8 +121,8 @@ async fn what_the_answer_says_decides_before_a_byte_is_kept() {
         let seen = told.clone();
         let site = Site::new().name("a.test").page("/", page).page("/linked", Answer::text("linked"));
         let (net, observer) = web([site]);
-        let handler = move |page: &comity::Page<'_>| seen.lock().unwrap().push(page.url().to_string());
-        let summary = run(crawl(&net, dir.path(), purposes).on_page(handler)).await;
+        let handler = move |page: &comity::Page| seen.lock().unwrap().push(page.url().to_string());
+        let summary = run(crawl(&net, dir.path(), purposes).each_page(handler)).await;
         let found = record(dir.path(), "http://a.test/");
         let outcome = if withheld.is_some() { "withheld" } else { "fetched" };
         assert_eq!(found.outcome, outcome, "{name}: {found:?}");

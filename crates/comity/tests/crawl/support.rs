@@ -17,7 +17,7 @@ pub(crate) fn web(sites: impl IntoIterator<Item = Site>) -> (MemoryNet, Observer
 /// A crawler over a web in memory, whose addresses are its own.
 pub(crate) fn crawler(net: &MemoryNet, seeds: &[&str]) -> CrawlerBuilder {
     let clock = SystemClock::paused_at(START);
-    let builder = Crawler::builder("TestBot/1.0", "https://example.com/bot")
+    let builder = Crawler::builder("TestBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net.clone()))
         .clock(Arc::new(clock))
         .random(Arc::new(SeededRandom::new(1)))

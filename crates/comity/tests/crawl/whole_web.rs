@@ -24,7 +24,7 @@ async fn a_web_of_many_origins_loses_no_page() {
         names.iter().map(|(name, addresses)| (name.clone(), addresses[0].to_string())).collect();
     let fetched = Arc::new(Mutex::new(Vec::new()));
     let told = fetched.clone();
-    let crawler = Crawler::builder("WholeBot/1.0", "https://example.com/bot")
+    let crawler = Crawler::builder("WholeBot/1.0 (+https://example.com/bot)")
         .allow_addresses("127.0.0.0/8")
         .configure(|file| {
             file.crawl.seeds = Some(seeds.clone());

@@ -80,7 +80,7 @@ async fn crawl(size: Size, served: &Served) {
         served.names().iter().map(|(name, addresses)| (name.clone(), addresses[0].to_string())).collect();
     let seeds = served.seeds();
     let crawler =
-        Crawler::builder("RealBot/1.0", "https://example.com/bot").allow_addresses("127.0.0.0/8").configure(|file| {
+        Crawler::builder("RealBot/1.0 (+https://example.com/bot)").allow_addresses("127.0.0.0/8").configure(|file| {
             file.crawl.seeds = Some(seeds);
             file.crawl.max_duration = Some(Span(size.runs));
             file.politeness.delay = Some(Span(FLOOR));

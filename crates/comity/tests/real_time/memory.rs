@@ -36,7 +36,7 @@ fn crawler(served: &Served) -> CrawlerBuilder {
     let resolve: BTreeMap<String, String> =
         served.names().iter().map(|(name, addresses)| (name.clone(), addresses[0].to_string())).collect();
     let seeds = served.seeds();
-    Crawler::builder("WideBot/1.0", "https://example.com/bot").allow_addresses("127.0.0.0/8").configure(|file| {
+    Crawler::builder("WideBot/1.0 (+https://example.com/bot)").allow_addresses("127.0.0.0/8").configure(|file| {
         file.crawl.seeds = Some(seeds);
         file.politeness.delay = Some(Span(Duration::from_millis(200)));
         file.politeness.total = Some(PAGES);
@@ -64,7 +64,7 @@ async fn risen(shape: impl FnOnce(CrawlerBuilder) -> CrawlerBuilder) -> u64 {
 fn reading(builder: CrawlerBuilder) -> (CrawlerBuilder, Arc<AtomicU64>) {
     let read = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&read);
-    let builder = builder.on_page(move |page| {
+    let builder = builder.each_page(move |page| {
         count.fetch_add(page.body().len() as u64, Ordering::Relaxed);
     });
     (builder, read)

@@ -19,6 +19,8 @@ pub(crate) struct Faults {
     pub(crate) clock: Vec<(Duration, i64)>,
     /// Of a hundred calls of a handler, or connections, so many panic.
     pub(crate) panics: Panics,
+    /// Handlers of pages are asynchronous, and take their time.
+    pub(crate) handlers_wait: bool,
 }
 
 /// Chances of a panic, in percent.
@@ -74,6 +76,7 @@ impl Faults {
             lives: (0..lives).map(|_| life(&dice, set)).collect(),
             clock: (0..if set { dice.between(1, 3) } else { 0 }).map(|_| (moment(&dice), error(&dice))).collect(),
             panics: if dice.percent(30) { panics(&dice) } else { Panics::default() },
+            handlers_wait: dice.percent(50),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::stage::{Heard, Stage, Told};
 /// How one seed went.
 pub(crate) struct Run {
     pub(crate) settings: Settings,
+    pub(crate) handlers_wait: bool,
     pub(crate) observer: Observer,
     /// The processes of the crawl, in order; the last was left alone.
     pub(crate) lives: Vec<Lived>,
@@ -102,6 +103,7 @@ async fn play(plan: &Plan) -> Run {
     let dir = stage.dir.as_ref();
     Run {
         settings: plan.settings.clone(),
+        handlers_wait: plan.faults.handlers_wait,
         lives,
         outcomes,
         pages: faults,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use comity::config::{ByteSize, Span};
 use comity::policy::{Clock as _, Reason, SeededRandom, WallTime};
-use comity::{Crawler, CrawlerBuilder, UrlEnding};
+use comity::{Crawler, CrawlerBuilder, HandlerResult, Page, UrlEnding};
 use comity_fetch::SystemClock;
 use comity_testweb::hostile::Hostile;
 use comity_testweb::{MemoryNet, Observer};
@@ -131,7 +131,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn crawler(&self, life: usize) -> CrawlerBuilder {
         // Another process draws other jitter.
         let random = SeededRandom::new(self.plan.seed ^ (life as u64).rotate_left(48));
-        let builder = Crawler::builder("SimBot/1.0", "https://example.com/bot")
+        let builder = Crawler::builder("SimBot/1.0 (+https://example.com/bot)")
             .net(Arc::new(self.net.clone()))
             .clock(self.machine.clock())
             .random(Arc::new(random))
@@ -160,15 +160,40 @@ impl<'a> Stage<'a> {
             perhaps_panic(seed, 1, outcomes.fetch_add(1, Ordering::Relaxed), panics.on_outcome);
         });
         let heard = self.heard.clone();
-        builder.on_page(move |page| {
+        let hear = move |page: &Page| {
             let capture = page.capture();
             let lossy = matches!(capture.fault, Some(Reason::FetchCoding | Reason::FetchSpool));
             let read = lossy || page.body().len() as u64 == capture.decoded_len;
             heard.lock().unwrap().pages.push((page.url().to_string(), capture.fault, read));
-            perhaps_panic(seed, 2, pages.fetch_add(1, Ordering::Relaxed), panics.on_page);
+        };
+        if !self.plan.faults.handlers_wait {
+            return builder.each_page(move |page| {
+                hear(page);
+                perhaps_panic(seed, 2, pages.fetch_add(1, Ordering::Relaxed), panics.on_page);
+            });
+        }
+        let builder = builder.handlers_at_once(HANDLERS_AT_ONCE);
+        builder.on_page(move |page, ctx| {
+            hear(&page);
+            let nth = pages.fetch_add(1, Ordering::Relaxed);
+            // At the call, or after a while: a place to die at, with what it enqueued.
+            if nth.is_multiple_of(2) {
+                perhaps_panic(seed, 2, nth, panics.on_page);
+            }
+            async move {
+                if let Some(link) = page.links().last() {
+                    ctx.enqueue(&link.url)?.user_data(&nth)?;
+                }
+                tokio::time::sleep(Duration::from_millis(nth * 37 % 2500)).await;
+                perhaps_panic(seed, 2, nth, panics.on_page);
+                HandlerResult::Ok(())
+            }
         })
     }
 }
+
+/// Pages at asynchronous handlers at once.
+pub(crate) const HANDLERS_AT_ONCE: usize = 4;
 
 fn settle(file: &mut comity::config::ConfigFile, settings: &Settings, warc: bool) {
     file.crawl.scope = Some("any".into());

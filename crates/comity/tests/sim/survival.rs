@@ -8,6 +8,7 @@ use comity_testweb::Sighting;
 use crate::laws::SYNCED_EVERY;
 use crate::life::Lived;
 use crate::run::Run;
+use crate::stage::HANDLERS_AT_ONCE;
 
 /// The laws of ends and beginnings that a run breaks.
 pub(crate) fn broken(run: &Run) -> Vec<String> {
@@ -61,6 +62,7 @@ fn on_record(run: &Run) -> Vec<String> {
         *seen.entry(url).or_default() += 1;
     }
     let total = u64::from(run.settings.total);
+    let visits = under_way(run);
     let breaks = run.breaks().count() as u64;
     let missing = |seen: &BTreeMap<String, u64>, on_record: &dyn Fn(&str) -> u64| -> u64 {
         seen.iter().map(|(url, times)| times.saturating_sub(on_record(url))).sum()
@@ -69,7 +71,7 @@ fn on_record(run: &Run) -> Vec<String> {
     let file = missing(&robots, &|url| u64::from(kept.robots.get(url).copied().unwrap_or(0)));
     // Beside the visits fly as many for robots.txt as there are origins.
     let (lost_pages, lost_files) = lost(run);
-    let (most_pages, most_files) = (breaks * total + lost_pages, breaks * total * 4 + lost_files);
+    let (most_pages, most_files) = (breaks * visits + lost_pages, breaks * total * 4 + lost_files);
     for (what, unrecorded, most) in [("pages", page, most_pages), ("robots.txt", file, most_files)] {
         if unrecorded > most + run.ordered_panics {
             broken.push(format!("{unrecorded} requests for {what} are not on record, {most} may have been under way"));
@@ -100,14 +102,20 @@ pub(crate) fn forgets(run: &Run) -> bool {
     run.lives.iter().any(|life| life.cut.commits > 0 || life.cut.archived > 0)
 }
 
+/// Pages that may be under way at once: visits, and pages at their handlers.
+fn under_way(run: &Run) -> u64 {
+    let at_handlers = if run.handlers_wait { HANDLERS_AT_ONCE as u64 } else { 0 };
+    u64::from(run.settings.total) + at_handlers
+}
+
 /// URLs that may have left the queue without being told: the process died between the two.
 pub(crate) fn untold(run: &Run) -> u64 {
-    run.breaks().count() as u64 * u64::from(run.settings.total)
+    run.breaks().count() as u64 * under_way(run)
 }
 
 /// Requests for pages that may have been made in vain: what was under way at a break, and what a power cut took.
 pub(crate) fn repeats(run: &Run) -> u64 {
-    run.breaks().map(|life| u64::from(run.settings.total) + life.cut.urls).sum::<u64>() + lost(run).0
+    run.breaks().map(|life| under_way(run) + life.cut.urls).sum::<u64>() + lost(run).0
 }
 
 /// Of all URLs that the queue's disk took in, every one was told or is left.

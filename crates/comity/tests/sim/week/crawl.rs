@@ -24,7 +24,7 @@ pub(crate) async fn crawl(size: Size, watch: &Watch) -> Summary {
 /// A process of the crawl: the `number`th, which begins at that moment. The front pages are the seeds; they lead to all others.
 pub(crate) fn process(size: Size, watch: &Watch, clock: Arc<SystemClock>, process: (usize, u64)) -> CrawlerBuilder {
     let net = WeekNet { watch: watch.clone(), clock: clock.clone(), process, size };
-    let builder = Crawler::builder("WeekBot/1.0", "https://example.com/bot")
+    let builder = Crawler::builder("WeekBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net))
         .clock(clock)
         .random(Arc::new(SeededRandom::new(7)))

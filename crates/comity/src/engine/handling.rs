@@ -1,0 +1,165 @@
+//! Pages at their handlers: how many at once, for how long, and what their URLs hold on to meanwhile.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use comity_frontier::{LeaseId, Offer, Renewal};
+use comity_policy::Capture;
+use tokio::sync::Semaphore;
+
+use super::Shared;
+use crate::context::{Context, Enqueued, Handles};
+use crate::handler::{self, Fault, PageHandler};
+use crate::keep::Trip;
+use crate::{Error, Page};
+
+/// Where asynchronous handlers work. A page at its handler gives its place among the visits to another one, so that a slow
+/// handler holds up no origin but its page's own; with all places here taken, pages wait in theirs, and the crawl is as fast
+/// as its handlers. So `total` and these places are what may be in memory, and neither grows with the crawl.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    places: Semaphore,
+    at_work: AtomicUsize,
+    time: Duration,
+    handles: Handles,
+}
+
+/// What a handler may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HandlerBounds {
+    pub(crate) at_once: usize,
+    pub(crate) time: Duration,
+}
+
+impl HandlerBounds {
+    /// Our choice: as many as twice the visits under way at once.
+    pub(crate) const AT_ONCE: usize = 64;
+    /// Our choice: as long as an exchange may take in all.
+    pub(crate) const TIME: Duration = Duration::from_secs(60);
+    /// Nobody waits longer for a handler.
+    pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 3600);
+}
+
+impl Default for HandlerBounds {
+    fn default() -> Self {
+        Self { at_once: Self::AT_ONCE, time: Self::TIME }
+    }
+}
+
+/// What came of a page at its handler.
+#[derive(Debug, Default)]
+pub(super) struct Handled {
+    pub(super) enqueued: Vec<Enqueued>,
+    pub(super) fault: Option<Fault>,
+}
+
+/// Counts a handler at work, however it ends.
+struct AtWork<'a>(&'a AtomicUsize);
+
+/// A lease is renewed this often while its page is at a handler, and for this long: it outlives several renewals that come
+/// late.
+const RENEW_EVERY: Duration = Duration::from_secs(20);
+const RENEW_FOR: Duration = Duration::from_secs(120);
+
+impl Desk {
+    pub(crate) fn new(bounds: HandlerBounds, handles: Handles) -> Self {
+        let HandlerBounds { at_once, time } = bounds;
+        let places = Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS));
+        Self { places, at_work: AtomicUsize::new(0), time: time.min(HandlerBounds::LONGEST), handles }
+    }
+
+    /// Handlers at work: their visits take no places.
+    pub(super) fn at_work(&self) -> usize {
+        self.at_work.load(Ordering::Relaxed)
+    }
+}
+
+impl<'a> AtWork<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// Gives a page to its handler, and waits until that has ended. A handler that fails says nothing about the site and does
+    /// not ask it again: the page counts as failed, its links are followed, what was enqueued stays so, and the crawl goes on
+    /// (docs/decisions/0039, 0058).
+    pub(super) async fn handle(
+        &self,
+        lease: LeaseId,
+        handler: &PageHandler,
+        page: Page,
+    ) -> Result<(Capture, Handled), Error> {
+        let url = page.url().clone();
+        let (enqueued, ended) = match handler {
+            PageHandler::Plain(handler) => {
+                let ended = handler::call(|| handler(&page));
+                (Vec::new(), ended.and_then(|given| given.map_err(|error| Fault::failed(&error))))
+            }
+            PageHandler::Async(handler) => {
+                let context = Context::new(url.clone(), self.desk.handles.clone());
+                let (theirs, copy) = (context.clone(), page.clone());
+                let ended = self.at_desk(lease, handler::run(move || handler(copy, theirs))).await?;
+                (context.settle(), ended)
+            }
+        };
+        if let Err(Fault(words)) = &ended {
+            tracing::error!(%url, "{words}; the crawl goes on");
+        }
+        Ok((page.into_capture(), Handled { enqueued, fault: ended.err() }))
+    }
+
+    /// Runs a handler in a place of the desk, within its time; the lease stays held for as long as both take.
+    async fn at_desk(
+        &self,
+        lease: LeaseId,
+        handling: impl Future<Output = Result<(), Fault>>,
+    ) -> Result<Result<(), Fault>, Error> {
+        let Desk { places, at_work, time, .. } = &self.desk;
+        let in_time = async {
+            // The semaphore is never closed.
+            let place = places.acquire().await;
+            let at_work = AtWork::new(at_work);
+            // A place among the visits is free.
+            self.poke.notify_one();
+            let ended = tokio::time::timeout(*time, handling).await;
+            drop((at_work, place));
+            ended.unwrap_or_else(|_| Err(Fault(format!("the handler took longer than {} s", time.as_secs_f64()))))
+        };
+        let mut in_time = pin!(in_time);
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut in_time => return Ok(ended),
+                () = tokio::time::sleep(RENEW_EVERY) => {}
+            }
+            let now = self.clock.now();
+            let renewed = self.frontier.renew(lease, Renewal::until(now.after(RENEW_FOR)), now).await?;
+            tracing::trace!(?renewed, "at its handler");
+        }
+    }
+
+    /// The offers for what a handler enqueued, each held to what a link is held to; the rest is counted by reason.
+    pub(super) fn enqueued(&self, trip: &Trip, enqueued: Vec<Enqueued>) -> Vec<Offer> {
+        let mut offers = Vec::with_capacity(enqueued.len());
+        for Enqueued { url, priority, user_data } in enqueued {
+            match self.admits_link(&url, trip.depth + 1, false) {
+                Ok(()) => {
+                    let key = self.keys.key(&url, &self.sites);
+                    let link = Offer::link(url, key, trip.url.clone(), trip.depth + 1);
+                    offers.push(Offer { priority, user_data, ..link });
+                }
+                Err(reason) => self.tally().link_left(reason),
+            }
+        }
+        offers
+    }
+}
