@@ -35,6 +35,7 @@ fn parse(corpus: &Corpus, rounds: usize) {
     let contestants = vec![
         ours::scan(corpus),
         ours::parse_for_one(corpus),
+        ours::parse_one(corpus),
         ours::parse_for_everybody(corpus),
         peers::robotxt_parse(corpus),
         peers::robotstxt_parse(corpus),

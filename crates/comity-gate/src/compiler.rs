@@ -2,7 +2,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use comity_policy::RobotsPolicy;
-use comity_robots::RuleSet;
+use comity_robots::{Dialect, RuleSet};
 use comity_signals::PolicyGroups;
 
 /// Compiles robots.txt bytes for every token list, and shares equal rule sets between origins: millions of hosts of one
@@ -13,6 +13,8 @@ pub(crate) struct Compiler {
     token_lists: Vec<Vec<String>>,
     /// The last set of each hash: what is served often is nearly always here, and the table never grows.
     seen: Mutex<Box<[Option<RuleSet>]>>,
+    /// Room that is used again. Who finds it taken compiles without.
+    room: Mutex<comity_robots::Compiler>,
 }
 
 impl Compiler {
@@ -22,7 +24,8 @@ impl Compiler {
     const LARGEST: usize = 16 * 1024;
 
     pub(crate) fn new(policy: Arc<RobotsPolicy>, token_lists: Vec<Vec<String>>) -> Self {
-        Self { policy, token_lists, seen: Mutex::new(vec![None; Self::SEEN].into()) }
+        let seen = Mutex::new(vec![None; Self::SEEN].into());
+        Self { policy, token_lists, seen, room: Mutex::default() }
     }
 
     /// How the rules are read.
@@ -34,8 +37,15 @@ impl Compiler {
     pub(crate) fn compile(&self, bytes: &[u8]) -> (Box<[RuleSet]>, PolicyGroups) {
         let dialect = self.policy.dialect;
         let tokens = self.token_lists.iter().map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
-        let rules = tokens.map(|tokens| self.share(RuleSet::parse(bytes, &tokens, dialect))).collect();
+        let rules = tokens.map(|tokens| self.share(self.parse(bytes, &tokens, dialect))).collect();
         (rules, PolicyGroups::parse(bytes, dialect))
+    }
+
+    fn parse(&self, bytes: &[u8], tokens: &[&str], dialect: Dialect) -> RuleSet {
+        match self.room.try_lock() {
+            Ok(mut room) => room.parse(bytes, tokens, dialect),
+            Err(_) => RuleSet::parse(bytes, tokens, dialect),
+        }
     }
 
     /// The same set as it is held already, if it is.

@@ -12,13 +12,13 @@ use crate::normal::rule_form;
 use crate::pacing::Pace;
 use crate::read::{LineSink, Records, read};
 use crate::record::{ExtensionKind, Kind, Record};
-use crate::ruleset::{Compiled, Extras, Note, Selected};
+use crate::ruleset::{Compiled, Extras, GroupLines, Note, Selected};
 use crate::signal::{MAX_SIGNALS, Signal};
 use crate::table::Table;
 use crate::token::{Named, is_global, names};
 use crate::verdict::{RuleKind, RuleVia};
 use crate::window::EasyValue;
-use crate::{Dialect, RuleSet};
+use crate::{Compiler, Dialect, RuleSet};
 
 /// Tokens of merged groups that a rule set keeps at most.
 pub const MAX_GROUP_TOKENS: usize = 256;
@@ -53,7 +53,8 @@ pub(crate) struct Collector<'a> {
     rules: Drafts<'a>,
     /// Lines of rules that the usage pass gives to other agents.
     not_in_usage: Vec<u32>,
-    group_lines: Vec<u32>,
+    group_lines: GroupLines,
+    /// Of `*` groups it is `*` alone, which is not noted.
     group_tokens: Vec<Box<str>>,
     pace: Pace,
     signals: Vec<Signal>,
@@ -75,13 +76,14 @@ struct State {
 pub(crate) fn compile(text: &[u8], records: &Records, tokens: &[&str], dialect: Dialect) -> RuleSet {
     let wanted = tokens.iter().map(|token| token.as_bytes()).find(|token| is_named(text, records, token));
     let wanted = wanted.map_or(Wanted::Global, Wanted::Token);
-    let mut collector = Collector::new(text, dialect);
+    let mut compiler = Compiler::new();
+    let mut collector = Collector::new(Drafts::new(text), text, dialect);
     for group in records.groups() {
         collector.group(group, wanted);
     }
     let mut file_signals = FileSignals::default();
     records.prelude().iter().for_each(|record| file_signals.add(text, record));
-    collector.finish(file_signals)
+    collector.finish(file_signals, &mut compiler)
 }
 
 /// Whether any user-agent line names the token. A token that no line can name is not even looked for.
@@ -91,7 +93,7 @@ fn is_named(text: &[u8], records: &Records, token: &[u8]) -> bool {
 
 /// Reads a text and compiles the rules for a list of tokens, in one pass: the groups of the best token so far are collected, and
 /// forgotten when a better one is named.
-pub(crate) fn read_and_compile(text: &[u8], tokens: &[&str], dialect: Dialect) -> RuleSet {
+pub(crate) fn read_and_compile(text: &[u8], tokens: &[&str], dialect: Dialect, compiler: &mut Compiler) -> RuleSet {
     let mut chooser = Chooser {
         tokens,
         best: NOBODY,
@@ -99,13 +101,13 @@ pub(crate) fn read_and_compile(text: &[u8], tokens: &[&str], dialect: Dialect) -
         rank: NOBODY,
         part: Part::Prelude,
         file_signals: FileSignals::default(),
-        collector: Collector::new(text, dialect),
+        collector: Collector::new(Drafts::within(text, &mut compiler.room), text, dialect),
     };
     read(text, &mut chooser);
     if chooser.part == Part::Head {
         chooser.close();
     }
-    chooser.collector.finish(chooser.file_signals)
+    chooser.collector.finish(chooser.file_signals, compiler)
 }
 
 /// The rank of a group that names none of the tokens, nor `*`.
@@ -260,14 +262,14 @@ impl FileSignals {
 }
 
 impl<'a> Collector<'a> {
-    fn new(text: &'a [u8], dialect: Dialect) -> Self {
+    fn new(rules: Drafts<'a>, text: &'a [u8], dialect: Dialect) -> Self {
         Self {
             text,
             dialect,
             selected: Selected::None,
-            rules: Drafts::new(text),
+            rules,
             not_in_usage: Vec::new(),
-            group_lines: Vec::new(),
+            group_lines: GroupLines::default(),
             group_tokens: Vec::new(),
             pace: Pace::default(),
             signals: Vec::new(),
@@ -280,7 +282,9 @@ impl<'a> Collector<'a> {
     /// Forgets what was collected.
     fn forget(&mut self) {
         if self.selected != Selected::None {
-            *self = Self::new(self.text, self.dialect);
+            let mut rules = core::mem::replace(&mut self.rules, Drafts::new(self.text));
+            rules.clear();
+            *self = Self::new(rules, self.text, self.dialect);
         }
     }
 
@@ -308,11 +312,9 @@ impl<'a> Collector<'a> {
             self.selected = self.selected_by(records, wanted);
             self.rules.expect(self.text.len() / RULE_BYTES);
         }
-        // Most files have one group for us.
-        if self.group_lines.is_empty() {
-            self.group_lines.reserve_exact(1);
+        if let Some(first) = records.first() {
+            self.group_lines.push(first.line);
         }
-        self.group_lines.extend(records.first().map(|record| record.line));
         self.add_tokens(records, wanted);
         self.state = State::default();
         for record in records {
@@ -325,7 +327,6 @@ impl<'a> Collector<'a> {
 
     fn add_tokens(&mut self, records: &[Record], wanted: Wanted<'_>) {
         if matches!(wanted, Wanted::Global) {
-            self.group_tokens = Vec::from(["*".into()]);
             return;
         }
         for record in records.iter().filter(|record| record.kind == Kind::Agent) {
@@ -456,17 +457,24 @@ impl<'a> Collector<'a> {
         Selected::Token(String::from(written.unwrap_or_default()))
     }
 
-    fn finish(mut self, file_signals: FileSignals) -> RuleSet {
-        let group_tokens = self.group_tokens.into_boxed_slice();
-        let group_lines = self.group_lines.into_boxed_slice();
-        let table = Table::pack(&mut self.rules);
+    fn finish(mut self, file_signals: FileSignals, compiler: &mut Compiler) -> RuleSet {
+        let group_tokens = match self.selected {
+            Selected::None => None,
+            Selected::Global => Some(compiler.global.get_or_insert_with(|| Arc::from(["*".into()])).clone()),
+            Selected::Token(_) => Some(self.group_tokens.into()),
+        };
+        let mut group_lines = self.group_lines;
+        group_lines.shrink();
+        let bytes = &mut compiler.room.bytes;
+        let table = Table::pack(&mut self.rules, bytes);
         let mut set =
             Compiled { dialect: self.dialect, selected: self.selected, group_tokens, group_lines, table, extras: None };
         let usage = (!self.not_in_usage.is_empty()).then(|| {
             // Lines ascend: so they were read.
             self.rules.retain(|line| self.not_in_usage.binary_search(&line).is_err());
-            set.with_table(Table::pack(&mut self.rules))
+            set.with_table(Table::pack(&mut self.rules, bytes))
         });
+        self.rules.give_back(&mut compiler.room);
         let extras = Extras {
             pace: self.pace,
             signals: self.signals.into_boxed_slice(),

@@ -2,9 +2,11 @@
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use core::mem::take;
 use core::ops::Range;
 
 use crate::bytes::find;
+use crate::compiler::Room;
 use crate::order::Item;
 use crate::table::{ALLOW, ANCHORED, INDEX_HTML, LINE_WIDTH, RAW, STAR};
 use crate::verdict::{RuleKind, RuleVia};
@@ -84,8 +86,29 @@ impl Draft {
 }
 
 impl<'a> Drafts<'a> {
-    pub(crate) fn new(text: &'a [u8]) -> Self {
+    pub(crate) const fn new(text: &'a [u8]) -> Self {
         Self { text, own: Vec::new(), list: Vec::new(), items: Vec::new(), room: 0 }
+    }
+
+    /// The same in room that is there already.
+    pub(crate) fn within(text: &'a [u8], room: &mut Room) -> Self {
+        let (own, list, items) = (take(&mut room.own), take(&mut room.list), take(&mut room.items));
+        let mut drafts = Self { text, own, list, items, room: 0 };
+        drafts.clear();
+        drafts
+    }
+
+    /// Gives the room back.
+    pub(crate) fn give_back(self, room: &mut Room) {
+        (room.own, room.list, room.items) = (self.own, self.list, self.items);
+    }
+
+    /// Forgets all rules.
+    pub(crate) fn clear(&mut self) {
+        self.own.clear();
+        self.list.clear();
+        self.items.clear();
+        self.room = 0;
     }
 
     /// So many rules will come, roughly.
@@ -113,7 +136,12 @@ impl<'a> Drafts<'a> {
 
     /// Takes what all rules are sorted by.
     pub(crate) fn take_items(&mut self) -> Vec<Item> {
-        core::mem::take(&mut self.items)
+        take(&mut self.items)
+    }
+
+    /// Gives the room of that back.
+    pub(crate) fn give_items(&mut self, items: Vec<Item>) {
+        self.items = items;
     }
 
     /// Adds a rule whose pattern stands in the text, as it is compared, and is a literal and nothing else.

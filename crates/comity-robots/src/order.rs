@@ -357,7 +357,7 @@ mod tests {
         let mut wanted = all;
         wanted.sort_by_key(|((pattern, kind), line)| place_of(pattern, *kind, *line));
         wanted.dedup_by_key(|(rule, _)| *rule);
-        let table = Table::pack(&mut drafts);
+        let table = Table::pack(&mut drafts, &mut Vec::new());
         let unpacked = table.unpack().unwrap();
         let found =
             unpacked.list().iter().map(|draft| (unpacked.pattern(draft), draft.flags() & ALLOW != 0, draft.line));
@@ -376,7 +376,7 @@ mod tests {
                     let (line, kind, via) = (number as u32, RuleKind::Disallow, RuleVia::Pattern);
                     assert!(drafts.push_own(&[rule.as_bytes()], Written { raw: None, line, kind, via }).is_some());
                 }
-                Table::pack(&mut drafts)
+                Table::pack(&mut drafts, &mut Vec::new())
             };
             let table_in_order = table(0);
             let unpacked = table_in_order.unpack().unwrap();

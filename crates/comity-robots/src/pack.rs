@@ -1,7 +1,7 @@
 //! Rules to a table.
 
 use alloc::boxed::Box;
-use alloc::vec;
+use alloc::vec::Vec;
 
 use crate::bytes::chunk;
 use crate::draft::{Draft, Drafts};
@@ -11,26 +11,33 @@ use crate::table::{ANCHORED, Head, LINE_WIDTH, MAX_SHARED, PADDING, RAW, STAR, T
 
 impl Table {
     /// Sorts rules into a table and drops repeated ones; of those the first line stays.
-    pub(crate) fn pack(drafts: &mut Drafts<'_>) -> Self {
+    /// A large table is written into room for it first.
+    pub(crate) fn pack(drafts: &mut Drafts<'_>, room: &mut Vec<u8>) -> Self {
         let items = drafts.take_items();
-        let drafts = &*drafts;
         let order = order::sort(drafts, items);
+        let table = Self::write(drafts, &order, room);
+        drafts.give_items(order);
+        table
+    }
+
+    fn write(drafts: &Drafts<'_>, order: &[Item], large: &mut Vec<u8>) -> Self {
         let count = order.len();
         let Some(first) = order.first() else { return Self::default() };
         // Known before a record is written, and from the rules alone, so that equal rules make equal tables.
-        let room = drafts.room(&order);
+        let room = drafts.room(order);
         let wide = room > usize::from(u16::MAX);
         let most = 2 * count + if wide { 4 } else { 2 } * (count + 1) + room + PADDING.max(LONG_WINDOW);
         // Most tables are small: so they are allocated once, as large as they are.
         let bytes = if most <= SMALL / 4 {
-            write_small(drafts, &order, *first, &mut [0; SMALL / 4])
+            write_small(drafts, order, *first, &mut [0; SMALL / 4])
         } else if most <= SMALL {
-            write_small(drafts, &order, *first, &mut [0; SMALL])
+            write_small(drafts, order, *first, &mut [0; SMALL])
         } else {
-            let mut bytes = vec![0; most];
-            let length = write(drafts, &order, *first, wide, &mut bytes);
-            bytes.truncate(length);
-            bytes.into_boxed_slice()
+            if large.len() < most {
+                large.resize(most, 0);
+            }
+            let length = write(drafts, order, *first, wide, large);
+            large.get(..length).unwrap_or_default().into()
         };
         // Fewer rules than bytes in a file, or, of a stored set, in what was stored.
         Self { count: u32::try_from(count).unwrap_or(u32::MAX), wide, bytes }

@@ -3,17 +3,16 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-use crate::Dialect;
-use crate::compile::read_and_compile;
 use crate::normal::{Target, with_target};
 use crate::pacing::{Pace, RequestRate, VisitTime};
-use crate::robots::parsed_part;
 use crate::signal::Signal;
 use crate::table::Table;
 use crate::verdict::{Evidence, Verdict};
+use crate::{Compiler, Dialect};
 
 /// Which groups were selected (RFC 9309 §2.2.1).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,10 +69,45 @@ pub struct RuleSet(pub(crate) Arc<Compiled>);
 pub(crate) struct Compiled {
     pub(crate) dialect: Dialect,
     pub(crate) selected: Selected,
-    pub(crate) group_tokens: Box<[Box<str>]>,
-    pub(crate) group_lines: Box<[u32]>,
+    /// Those of `*` groups are shared by many sets; nothing for none.
+    pub(crate) group_tokens: Option<Arc<[Box<str>]>>,
+    pub(crate) group_lines: GroupLines,
     pub(crate) table: Table,
     pub(crate) extras: Option<Box<Extras>>,
+}
+
+/// Lines of the first user-agent lines of groups, ascending. Most files have one group for an agent, so the first stands alone.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct GroupLines {
+    /// 0 for none.
+    first: u32,
+    more: Vec<u32>,
+}
+
+impl GroupLines {
+    pub(crate) fn push(&mut self, line: u32) {
+        if self.first == 0 {
+            self.first = line;
+        } else {
+            self.more.push(line);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = u32> {
+        let all = 1 + self.more.len() - usize::from(self.first == 0);
+        (0..all).map(|at| at.checked_sub(1).map_or(self.first, |at| self.more.get(at).copied().unwrap_or_default()))
+    }
+
+    /// The last one that is not behind a line; 0 for none.
+    fn before(&self, line: u32) -> u32 {
+        let place = self.more.partition_point(|group| *group <= line);
+        let found = place.checked_sub(1).and_then(|place| self.more.get(place)).copied().unwrap_or(self.first);
+        if found <= line { found } else { 0 }
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.more.shrink_to_fit();
+    }
 }
 
 /// What few files have.
@@ -94,7 +128,7 @@ impl RuleSet {
     /// looked for, so it costs a fraction; nothing of the body is copied but the rules.
     #[must_use]
     pub fn parse(body: &[u8], tokens: &[&str], dialect: Dialect) -> Self {
-        read_and_compile(parsed_part(body), tokens, dialect)
+        Compiler::new().parse(body, tokens, dialect)
     }
 
     /// Judges a target: path and query in bytes, as they are sent, starting with `/` (one is put in front of any other
@@ -160,13 +194,13 @@ impl RuleSet {
     /// groups, empty for none. At most [`crate::MAX_GROUP_TOKENS`]; the selected one is always in [`Self::selected`].
     #[must_use]
     pub fn group_tokens(&self) -> &[Box<str>] {
-        &self.0.group_tokens
+        self.0.group_tokens.as_deref().unwrap_or_default()
     }
 
     /// Line of the first user-agent line of the first selected group, from 1.
     #[must_use]
     pub fn group_line(&self) -> Option<u32> {
-        self.0.group_lines.first().copied()
+        self.0.group_lines.iter().next()
     }
 
     /// Rules that can decide anything: empty ones, repeated ones and those that can never match are left out.
@@ -223,14 +257,16 @@ impl RuleSet {
     pub fn heap_bytes(&self) -> usize {
         let compiled = &*self.0;
         let selected = if let Selected::Token(token) = &compiled.selected { token.capacity() } else { 0 };
-        let tokens = compiled.group_tokens.iter().map(|token| size_of::<Box<str>>() + token.len()).sum::<usize>();
+        // As an `Arc`, the table has two counters, too.
+        let tokens = self.group_tokens().iter().map(|token| size_of::<Box<str>>() + token.len()).sum::<usize>()
+            + compiled.group_tokens.as_ref().map_or(0, |_| 2 * size_of::<usize>());
         let extras = compiled.extras.as_ref().map_or(0, |extras| extras.heap_bytes());
         // The two counters of the Arc.
         2 * size_of::<usize>()
             + size_of::<Compiled>()
             + selected
             + tokens
-            + size_of_val(&*compiled.group_lines)
+            + compiled.group_lines.more.capacity() * size_of::<u32>()
             + compiled.table.bytes.len()
             + extras
     }
@@ -242,9 +278,7 @@ impl RuleSet {
     /// The line of the group that a rule's line belongs to: the last selected group that starts before it, since all that
     /// stands between two groups belongs to the first.
     fn group_line_of(&self, line: u32) -> u32 {
-        let lines = &self.0.group_lines;
-        let place = lines.partition_point(|group| *group <= line);
-        place.checked_sub(1).and_then(|place| lines.get(place)).copied().unwrap_or_default()
+        self.0.group_lines.before(line)
     }
 }
 

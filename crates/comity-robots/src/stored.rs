@@ -16,7 +16,7 @@ use crate::compile::{MAX_GROUP_TOKENS, MAX_NOTES};
 use crate::order::MAX_RULES;
 use crate::pacing::Pace;
 use crate::record::ExtensionKind;
-use crate::ruleset::{Compiled, Extras};
+use crate::ruleset::{Compiled, Extras, GroupLines};
 use crate::signal::MAX_SIGNALS;
 use crate::table::Table;
 use crate::{Dialect, MAX_BYTES, Note, RequestRate, RuleSet, Selected, Signal, VisitTime, varint};
@@ -125,8 +125,10 @@ impl Output {
                 self.text(token.as_bytes());
             }
         }
-        self.list(&set.group_tokens, |out, token| out.text(token.as_bytes()));
-        self.list(&set.group_lines, |out, line| out.number(*line));
+        self.list(set.group_tokens.as_deref().unwrap_or_default(), |out, token| out.text(token.as_bytes()));
+        let lines = set.group_lines.iter();
+        self.length(lines.len());
+        lines.for_each(|line| self.number(line));
         self.table(&set.table);
         self.option(set.extras.as_deref(), Self::extras);
     }
@@ -221,8 +223,13 @@ impl<'a> Input<'a> {
             2 => Selected::Token(self.string()?),
             _ => return None,
         };
-        let group_tokens = self.list(MAX_GROUP_TOKENS, |input| Some(input.string()?.into_boxed_str()))?;
-        let group_lines = self.list(MAX_RULES, Self::number)?;
+        let tokens = self.list(MAX_GROUP_TOKENS, |input| Some(input.string()?.into_boxed_str()))?;
+        let group_tokens = (!tokens.is_empty()).then(|| tokens.into());
+        let mut group_lines = GroupLines::default();
+        for line in self.list(MAX_RULES, |input| input.number().filter(|line| *line > 0))? {
+            group_lines.push(line);
+        }
+        group_lines.shrink();
         let table = self.table()?;
         let set = Compiled { dialect, selected, group_tokens, group_lines, table, extras: None };
         let extras = self.option(|input| input.extras(&set))?.map(Box::new);
@@ -241,7 +248,7 @@ impl<'a> Input<'a> {
         let usual =
             |pattern: &[u8]| matches!(pattern, [b'/' | b'*', ..]) && pattern.is_ascii() && !pattern.contains(&0);
         let usual = drafts.list().iter().all(|draft| usual(drafts.pattern(draft)));
-        (usual && Table::pack(&mut drafts) == table).then_some(())?;
+        (usual && Table::pack(&mut drafts, &mut Vec::new()) == table).then_some(())?;
         drop(drafts);
         Some(table)
     }

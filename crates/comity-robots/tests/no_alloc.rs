@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use allocation_counter::measure;
-use comity_robots::{Dialect, Robots, RuleSet};
+use comity_robots::{Compiler, Dialect, Robots, RuleSet};
 
 const FILE: &[u8] =
     b"User-agent: *\nDisallow: /a\nAllow: /a/*.html$\nDisallow: /*?q=\nDisallow: /*&sort=*&p=\nAllow: /%c3%a9\n\
@@ -44,6 +44,23 @@ fn evidence_allocates_nothing() {
             assert_eq!(allocations(&set, target), 0, "{dialect:?} {}", target.escape_ascii());
         }
     }
+}
+
+#[test]
+fn a_file_in_room_that_is_kept_costs_the_set_and_its_rules() {
+    let mut compiler = Compiler::new();
+    let first = compiler.parse(FILE, &["FooBot"], Dialect::Google);
+    for file in [FILE, b"user-agent:*\ndisallow:/\n", FILE] {
+        let wanted = RuleSet::parse(file, &["FooBot"], Dialect::Google);
+        let mut found = None;
+        let allocations = measure(|| found = Some(compiler.parse(file, &["FooBot"], Dialect::Google)));
+        assert_eq!(found, Some(wanted));
+        assert!(allocations.count_total <= 4, "{}", allocations.count_total);
+    }
+    assert_eq!(first, compiler.parse(FILE, &["FooBot"], Dialect::Google));
+    let short = b"user-agent:*\ndisallow:/\n";
+    let allocations = measure(|| drop(black_box(compiler.parse(short, &["FooBot"], Dialect::Google))));
+    assert_eq!(allocations.count_total, 2);
 }
 
 #[test]

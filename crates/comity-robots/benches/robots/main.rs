@@ -27,7 +27,12 @@ fn main() {
 }
 
 fn real_files(corpus: &Corpus, rounds: usize) {
-    let contestants = vec![ours::scan(corpus), ours::parse_for_one(corpus), ours::parse_for_everybody(corpus)];
+    let contestants = vec![
+        ours::scan(corpus),
+        ours::parse_for_one(corpus),
+        ours::parse_one(corpus),
+        ours::parse_for_everybody(corpus),
+    ];
     report::speeds("parse and compile for one agent", &race(contestants, rounds), corpus.bytes());
     let (one, each) = (corpus.for_one(ours::AGENT), corpus.as_asked());
     let standard = Cached::new(corpus, &one, Dialect::Standard);
