@@ -28,7 +28,7 @@ pub struct SchedulerConfig {
     /// URLs queued per registrable domain; above it `url.budget.pending`. Those that come back to be visited anew are queued
     /// in any case. Default 1 million (our choice: a tenth of the whole queue, so that ten domains are needed to fill it).
     pub queued_per_domain: u64,
-    /// URLs queued in all, with those that are to be visited anew; above it `url.budget.queue`. Default 10 million (our choice: 3 GB in the memory store).
+    /// URLs queued in all, with those that are to be visited anew; above it `url.budget.queue`. Default 10 million (our choice: 0.6 GB in the memory store).
     pub queued: u64,
     /// Origins known in all; a URL of one more is `url.budget.queue`. Default 1 million (about 300 MB).
     pub origins: u64,

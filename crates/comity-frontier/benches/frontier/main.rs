@@ -1,6 +1,7 @@
 //! The frontier at size: how fast offers are taken, what memory and disk they cost, how soon a full store leases again.
 //!
 //! `cargo bench -p comity-frontier --bench frontier -- [disk|memory|hot|beside] [millions of URLs] [URLs per origin] [offers of each]`,
+//! `… push [millions of URLs] [millions to lease] [URLs per origin]` for a store on disk at size, each URL offered once,
 //! `… reopen DIRECTORY` for a store that is there. Stores lie in `COMITY_BENCH_DIR`, one that is killed stays there.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench fails by panicking")]
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
@@ -9,7 +10,7 @@
 mod load;
 mod process;
 
-use std::time::Instant as Watch;
+use std::time::{Duration, Instant as Watch};
 
 use comity_frontier::{DiskSettings, DiskStore, Frontier, Local, MemoryStore, SchedulerConfig, Store};
 use comity_policy::{Instant, Ready, Reason};
@@ -29,11 +30,12 @@ fn main() {
     };
     match words.first().copied() {
         Some("reopen") => reopen(words[1]),
+        Some("push") => push(number(1, 50.0), number(2, 1.0), number(3, 10.0)),
         Some("memory") => memory(&load),
         Some("hot") => hot(&load),
         Some("beside") => beside(&load),
-        None | Some("disk") => disk(&load),
-        Some(other) => panic!("unknown store {other:?}; known are disk, memory, hot, beside"),
+        None | Some("disk") => disk(&load, (load.urls / 20).min(100_000)),
+        Some(other) => panic!("unknown store {other:?}; known are disk, push, memory, hot, beside"),
     }
 }
 
@@ -52,14 +54,20 @@ fn at_once() -> Ready {
     Ready { at: Instant::START, clock: Reason::Ok }
 }
 
-fn disk(load: &Load) {
+/// So many millions of URLs into a store, and some of them out again.
+fn push(millions: f64, leased: f64, per_origin: f64) {
+    let load = Load { urls: (millions * 1e6) as u64, on_one: 0, per_origin: per_origin as u64, times: 1 };
+    disk(&load, (leased * 1e6) as u64);
+}
+
+fn disk(load: &Load, leased: u64) {
     let dir = tempfile::tempdir_in(std::env::var("COMITY_BENCH_DIR").unwrap_or_else(|_| ".".to_owned())).unwrap();
     let path = dir.path().join("store");
     let before = Process::now();
     let store = DiskStore::open(&path, DiskSettings::default()).unwrap();
     let frontier = Local::open_on_thread(store, config(), at_once()).unwrap();
     fill(&frontier, load, before);
-    pop(&frontier, (load.urls / 20).min(100_000), "");
+    pop(&frontier, leased, "");
     let store = frontier.into_store().unwrap();
     println!("disk         {:.0} bytes per URL", store.disk_space().unwrap() as f64 / load.urls as f64);
     drop(store);
@@ -110,27 +118,28 @@ fn hot(load: &Load) {
 /// One origin with everything but 100,000 URLs, which are on origins of their own.
 fn beside(load: &Load) {
     let others = 100_000;
-    disk(&Load { urls: load.urls + others, on_one: load.urls, per_origin: 1, ..*load });
+    disk(&Load { urls: load.urls + others, on_one: load.urls, per_origin: 1, ..*load }, 100_000);
 }
 
 /// Offers every URL so many times, in batches of 4,096.
 fn fill<S: Store + 'static>(frontier: &Local<S>, load: &Load, before: Process) {
     let offers = load.urls * load.times;
-    let (started, mut made) = (Process::now(), std::time::Duration::ZERO);
+    let (started, mut made, mut made_cpu) = (Process::now(), Duration::ZERO, Duration::ZERO);
     for batch in load.batches() {
-        let making = Watch::now();
+        let (making, making_cpu) = (Watch::now(), process::own_cpu());
         let batch = load.offers(batch);
         made += making.elapsed();
+        made_cpu += process::own_cpu().saturating_sub(making_cpu);
         block_on(frontier.offer(batch)).unwrap().into_iter().for_each(drop);
     }
     let spent = started.since();
-    let cpu = spent.cpu.saturating_sub(made);
+    let cpu = spent.cpu.saturating_sub(made_cpu);
     println!(
-        "offers       {offers}, one in {} new: {:.0} a second, {:.0} a second of CPU ({} for making them apart)",
+        "offers       {offers}, one in {} new: {:.0} a second, {:.0} a second of CPU ({} ms of CPU for making them apart)",
         load.times,
         offers as f64 / (spent.wall.saturating_sub(made)).as_secs_f64(),
         offers as f64 / cpu.as_secs_f64(),
-        made.as_millis()
+        made_cpu.as_millis()
     );
     let stats = block_on(frontier.stats(Instant::START)).unwrap();
     println!("holds        {} URLs on {} origins; {}", stats.queued, stats.origins, before.since());

@@ -57,6 +57,12 @@ impl fmt::Display for Spent {
     }
 }
 
+/// CPU time of this thread.
+pub(crate) fn own_cpu() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0))
+}
+
 /// CPU time of all threads.
 fn cpu() -> Duration {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();

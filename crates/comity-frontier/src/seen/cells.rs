@@ -15,7 +15,7 @@ pub(super) enum Cells<P> {
 }
 
 /// Bytes from which on a table has pages of its own.
-const LARGE: usize = 32 << 10;
+const LARGE: usize = 8 << 10;
 
 impl<P: Copy + FromBytes + FromZeros + IntoBytes + Immutable> Cells<P> {
     pub(super) const fn none() -> Self {

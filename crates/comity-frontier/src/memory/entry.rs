@@ -1,0 +1,211 @@
+//! One row, written as what it does not share with the row before it.
+
+use crate::queued::{Cursor, RecordError, put_number};
+
+/// A row in full, while it is read or changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) key: Vec<u8>,
+    pub(super) value: Packed,
+}
+
+/// A value in parts: what is alike from row to row is kept once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Packed {
+    /// Often begins with the same two bytes as that of the row before; the rest is written as it is.
+    pub(super) head: Vec<u8>,
+    /// Begins and ends like that of the row before.
+    pub(super) text: Vec<u8>,
+    /// Begins like that of the row before, and often is the same.
+    pub(super) second: Vec<u8>,
+}
+
+// A row begins with a tag: these bits, and in the upper four the length of what it has of a head.
+/// The key is that of the row before, one higher.
+const NEXT: u8 = 1;
+/// The second text is that of the row before.
+const SAME: u8 = 2;
+/// The text ends like that of the row before.
+const TAIL: u8 = 4;
+/// The head begins with the [`FRONT`] bytes of that of the row before.
+const ALIKE: u8 = 8;
+const HEAD_SHIFT: u32 = 4;
+/// The length is written apart.
+const LONG_HEAD: u8 = 15;
+/// Bytes of a head that are often those of the row before.
+const FRONT: usize = 2;
+
+impl Entry {
+    pub(super) fn write_after(&self, before: &Self, out: &mut Vec<u8>) {
+        let Packed { head, text, second } = &self.value;
+        let is_next = is_next(&before.key, &self.key);
+        let is_same = before.value.second == *second;
+        let shared = common(&before.value.text, text);
+        let tail = common_end(before.value.text.get(shared..), text.get(shared..));
+        let front = head.get(..FRONT).filter(|front| before.value.head.get(..FRONT) == Some(*front));
+        let head = head.get(front.map_or(0, <[u8]>::len)..).unwrap_or_default();
+        let length = u8::try_from(head.len()).unwrap_or(LONG_HEAD).min(LONG_HEAD);
+        let set = [(NEXT, is_next), (SAME, is_same), (TAIL, tail > 0), (ALIKE, front.is_some())];
+        out.push(set.into_iter().filter(|flag| flag.1).fold(length << HEAD_SHIFT, |tag, flag| tag | flag.0));
+        if !is_next {
+            put_end(out, &self.key, common(&before.key, &self.key));
+        }
+        if length == LONG_HEAD {
+            put_number(out, head.len() as u64);
+        }
+        out.extend(head);
+        if tail > 0 {
+            put_number(out, tail as u64);
+        }
+        put_end(out, text.get(..text.len() - tail).unwrap_or_default(), shared);
+        if !is_same {
+            put_end(out, second, common(&before.value.second, second));
+        }
+    }
+
+    /// Reads what [`Entry::write_after`] wrote with the same row before.
+    pub(super) fn read_after(&mut self, before: &Self, cursor: &mut Cursor<'_>) -> Result<(), RecordError> {
+        let tag = cursor.byte()?;
+        if tag & NEXT != 0 {
+            self.key.clone_from(&before.key);
+            increment(&mut self.key);
+        } else {
+            read_end(&mut self.key, &before.key, cursor)?;
+        }
+        let length = match tag >> HEAD_SHIFT {
+            LONG_HEAD => length(cursor)?,
+            short => short.into(),
+        };
+        let Packed { head, text, second } = &mut self.value;
+        head.clear();
+        if tag & ALIKE != 0 {
+            head.extend_from_slice(before.value.head.get(..FRONT).ok_or(RecordError::Length)?);
+        }
+        head.extend_from_slice(cursor.take(length)?);
+        let tail = if tag & TAIL != 0 { self::length(cursor)? } else { 0 };
+        read_end(text, &before.value.text, cursor)?;
+        if tail > 0 {
+            let start = before.value.text.len().checked_sub(tail).ok_or(RecordError::Length)?;
+            text.extend_from_slice(before.value.text.get(start..).unwrap_or_default());
+        }
+        if tag & SAME != 0 {
+            second.clone_from(&before.value.second);
+            Ok(())
+        } else {
+            read_end(second, &before.value.second, cursor)
+        }
+    }
+}
+
+/// How much is shared, and the rest with its length.
+fn put_end(out: &mut Vec<u8>, text: &[u8], shared: usize) {
+    let rest = text.get(shared..).unwrap_or_default();
+    put_number(out, shared as u64);
+    put_number(out, rest.len() as u64);
+    out.extend(rest);
+}
+
+fn read_end(text: &mut Vec<u8>, before: &[u8], cursor: &mut Cursor<'_>) -> Result<(), RecordError> {
+    let shared = length(cursor)?;
+    let rest = length(cursor)?;
+    text.clear();
+    text.extend_from_slice(before.get(..shared).ok_or(RecordError::Length)?);
+    text.extend_from_slice(cursor.take(rest)?);
+    Ok(())
+}
+
+/// The key of the row at the front, which has none before it.
+pub(super) fn first_key(bytes: &[u8]) -> &[u8] {
+    let mut cursor = Cursor(bytes);
+    let mut read = || {
+        cursor.byte()?;
+        length(&mut cursor)?;
+        let length = length(&mut cursor)?;
+        cursor.take(length)
+    };
+    read().unwrap_or_default()
+}
+
+fn length(cursor: &mut Cursor<'_>) -> Result<usize, RecordError> {
+    // Most lengths take one byte.
+    match cursor.0 {
+        [small @ 0..0x80, rest @ ..] => {
+            cursor.0 = rest;
+            Ok(usize::from(*small))
+        }
+        _ => usize::try_from(cursor.number()?).map_err(|_| RecordError::Length),
+    }
+}
+
+/// How long the beginning is that both have.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    let words = one.as_chunks::<8>().0.iter().zip(other.as_chunks::<8>().0).take_while(|(a, b)| a == b).count() * 8;
+    let rest = one.iter().zip(other).skip(words).take_while(|(a, b)| a == b).count();
+    words + rest
+}
+
+/// How long the end is that both have.
+fn common_end(one: Option<&[u8]>, other: Option<&[u8]>) -> usize {
+    let (one, other) = (one.unwrap_or_default(), other.unwrap_or_default());
+    one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count()
+}
+
+/// Whether `key` is `before` as a number, one higher.
+fn is_next(before: &[u8], key: &[u8]) -> bool {
+    let carried =
+        key.iter().rev().zip(before.iter().rev()).take_while(|(new, old)| (**new, **old) == (0, 0xff)).count();
+    let end = key.len() - carried;
+    let (Some((new, key)), Some((old, before))) = (
+        key.get(..end).and_then(<[u8]>::split_last),
+        before.len().checked_sub(carried).and_then(|end| before.get(..end)).and_then(<[u8]>::split_last),
+    ) else {
+        return false;
+    };
+    old.checked_add(1) == Some(*new) && key == before
+}
+
+fn increment(key: &mut [u8]) {
+    for byte in key.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Texts that are much alike.
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(prop::sample::select(vec![0, 1, 0xfe, 0xff]), 0..12)
+    }
+
+    prop_compose! {
+        fn entry()(key in text(), head in prop::collection::vec(0_u8..2, 0..40), text in text(), second in text()) -> Entry {
+            Entry { key, value: Packed { head, text, second } }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rows_read_back_whatever_stands_before(before in entry(), entry in entry(), next: bool) {
+            let mut entry = entry;
+            if next {
+                entry.key.clone_from(&before.key);
+                increment(&mut entry.key);
+            }
+            let mut out = Vec::new();
+            entry.write_after(&before, &mut out);
+            let (mut read, mut cursor) = (Entry::default(), Cursor(&out));
+            prop_assert_eq!(read.read_after(&before, &mut cursor), Ok(()));
+            prop_assert_eq!((&read, cursor.0.len()), (&entry, 0));
+            let mut first = Vec::new();
+            entry.write_after(&Entry::default(), &mut first);
+            prop_assert_eq!(first_key(&first), entry.key.as_slice());
+        }
+    }
+}

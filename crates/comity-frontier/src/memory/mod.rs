@@ -1,0 +1,148 @@
+//! A store in memory, in which a queued URL takes less than its own bytes.
+
+mod arena;
+mod block;
+mod entry;
+mod packing;
+mod prints;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use self::entry::Packed;
+use self::packing::{named, pack, unpack};
+use self::prints::Prints;
+use self::rows::Rows;
+use crate::{Keyspace, Row, Store, StoreError, WriteBatch};
+
+/// A store in memory: for small crawls, tests and simulations. Gone with the process.
+///
+/// Rows stand in blocks, each written as what it does not share with its neighbour: of a queued URL neither the origin nor the
+/// beginning of the path, and its fingerprint once, in the seen-set. A row costs about a microsecond.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    queue: Rows,
+    seen: Prints,
+    origin: Rows,
+    domain: Rows,
+    due: Rows,
+    visit: Rows,
+    meta: Rows,
+    left: Rows,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Rows in a keyspace.
+    #[must_use]
+    pub fn len(&self, space: Keyspace) -> usize {
+        self.rows(space).map_or_else(|| self.seen.len(), Rows::len)
+    }
+
+    /// True when nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        Keyspace::ALL.into_iter().all(|space| self.len(space) == 0)
+    }
+
+    /// `None` for the seen-set, which is kept in another way.
+    const fn rows(&self, space: Keyspace) -> Option<&Rows> {
+        Some(match space {
+            Keyspace::Queue => &self.queue,
+            Keyspace::Seen => return None,
+            Keyspace::Origin => &self.origin,
+            Keyspace::Domain => &self.domain,
+            Keyspace::Due => &self.due,
+            Keyspace::Visit => &self.visit,
+            Keyspace::Meta => &self.meta,
+            Keyspace::Left => &self.left,
+        })
+    }
+
+    const fn rows_mut(&mut self, space: Keyspace) -> Option<&mut Rows> {
+        Some(match space {
+            Keyspace::Queue => &mut self.queue,
+            Keyspace::Seen => return None,
+            Keyspace::Origin => &mut self.origin,
+            Keyspace::Domain => &mut self.domain,
+            Keyspace::Due => &mut self.due,
+            Keyspace::Visit => &mut self.visit,
+            Keyspace::Meta => &mut self.meta,
+            Keyspace::Left => &mut self.left,
+        })
+    }
+
+    /// Takes rows of fingerprints in; gives where each of them lies.
+    fn mark(&mut self, rows: Vec<(Keyspace, Vec<u8>, Vec<u8>)>) -> HashMap<[u8; 16], usize> {
+        let mut places = HashMap::new();
+        for (_, key, value) in rows {
+            let prints = value.as_chunks::<16>().0.to_vec();
+            if let Some(start) = self.seen.insert(&key, value) {
+                places.extend(prints.into_iter().zip(start..));
+            }
+        }
+        places
+    }
+
+    fn enqueue(&mut self, key: &[u8], value: Vec<u8>, places: &HashMap<[u8; 16], usize>) {
+        let Self { queue, seen, .. } = self;
+        queue.insert(key, |old| {
+            // One that was there, as when its attempts are counted, has its fingerprint where it had it.
+            let before = old.and_then(named);
+            let still = |print: &[u8; 16]| before.filter(|place| seen.at(*place) == Some(print));
+            pack(key, value, |print| places.get(print).copied().or_else(|| still(print)))
+        });
+    }
+}
+
+impl Store for MemoryStore {
+    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
+        for (space, key) in batch.deletes {
+            match self.rows_mut(space) {
+                Some(rows) => rows.remove(&key),
+                None => self.seen.remove(&key),
+            }
+        }
+        let (seen, mut inserts): (Vec<_>, Vec<_>) =
+            batch.inserts.into_iter().partition(|(space, ..)| *space == Keyspace::Seen);
+        let places = self.mark(seen);
+        // Neighbours are found by the same way, which is then in the processor's cache.
+        inserts.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+        for (space, key, value) in inserts {
+            if space == Keyspace::Queue {
+                self.enqueue(&key, value, &places);
+            } else if let Some(rows) = self.rows_mut(space) {
+                rows.insert(&key, |_| Packed { text: value, ..Packed::default() });
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(match self.rows(space) {
+            Some(rows) => rows.get(key, |entry| unpack(entry, &self.seen)),
+            None => self.seen.get(key),
+        })
+    }
+
+    fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError> {
+        if from >= until {
+            return Ok(Vec::new());
+        }
+        Ok(match self.rows(space) {
+            Some(rows) => rows.range(from, until, limit, |entry| (entry.key.clone(), unpack(entry, &self.seen))),
+            None => self.seen.range(from, until, limit),
+        })
+    }
+}
