@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p comity-frontier --bench frontier -- [disk|memory|hot|beside] [millions of URLs] [URLs per origin] [offers of each]`,
 //! `… push [millions of URLs] [millions to lease] [URLs per origin]` for a store on disk at size, each URL offered once,
-//! `… reopen DIRECTORY` for a store that is there. Stores lie in `COMITY_BENCH_DIR`, one that is killed stays there.
+//! `… reopen DIRECTORY [millions to lease]` for a store that is there. Stores lie in `COMITY_BENCH_DIR`, one that is killed stays
+//! there; their cache of blocks has `COMITY_BENCH_CACHE` MiB instead of the default.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a bench fails by panicking")]
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 #![allow(clippy::disallowed_methods, reason = "a bench measures the machine's time")]
@@ -29,7 +30,7 @@ fn main() {
         times: number(3, 3.0) as u64,
     };
     match words.first().copied() {
-        Some("reopen") => reopen(words[1]),
+        Some("reopen") => reopen(words[1], (number(2, 0.02) * 1e6) as u64),
         Some("push") => push(number(1, 50.0), number(2, 1.0), number(3, 10.0)),
         Some("memory") => memory(&load),
         Some("hot") => hot(&load),
@@ -50,6 +51,12 @@ fn config() -> SchedulerConfig {
     }
 }
 
+fn settings() -> DiskSettings {
+    let cache = std::env::var("COMITY_BENCH_CACHE").ok().and_then(|text| text.parse::<u64>().ok());
+    let default = DiskSettings::default();
+    DiskSettings { cache: cache.map_or(default.cache, |mebibytes| mebibytes << 20), ..default }
+}
+
 fn at_once() -> Ready {
     Ready { at: Instant::START, clock: Reason::Ok }
 }
@@ -64,7 +71,7 @@ fn disk(load: &Load, leased: u64) {
     let dir = tempfile::tempdir_in(std::env::var("COMITY_BENCH_DIR").unwrap_or_else(|_| ".".to_owned())).unwrap();
     let path = dir.path().join("store");
     let before = Process::now();
-    let store = DiskStore::open(&path, DiskSettings::default()).unwrap();
+    let store = DiskStore::open(&path, settings()).unwrap();
     let frontier = Local::open_on_thread(store, config(), at_once()).unwrap();
     fill(&frontier, load, before);
     pop(&frontier, leased, "");
@@ -77,10 +84,10 @@ fn disk(load: &Load, leased: u64) {
 }
 
 /// In a process of its own, as after a restart.
-fn reopen(path: &str) {
+fn reopen(path: &str, leased: u64) {
     let started = Watch::now();
     let before = Process::now();
-    let store = DiskStore::open(std::path::Path::new(path), DiskSettings::default()).unwrap();
+    let store = DiskStore::open(std::path::Path::new(path), settings()).unwrap();
     let opened = started.elapsed();
     let frontier = Local::open_on_thread(store, config(), at_once()).unwrap();
     let read = started.elapsed();
@@ -93,7 +100,7 @@ fn reopen(path: &str) {
         read.as_secs_f64(),
         before.since()
     );
-    pop(&frontier, 20_000, " after it");
+    pop(&frontier, leased, " after it");
 }
 
 fn memory(load: &Load) {
@@ -106,7 +113,7 @@ fn memory(load: &Load) {
 /// One origin with everything: the last leases must be as fast as the first.
 fn hot(load: &Load) {
     let dir = tempfile::tempdir_in(std::env::var("COMITY_BENCH_DIR").unwrap_or_else(|_| ".".to_owned())).unwrap();
-    let store = DiskStore::open(&dir.path().join("store"), DiskSettings::default()).unwrap();
+    let store = DiskStore::open(&dir.path().join("store"), settings()).unwrap();
     let frontier = Local::open(store, config(), at_once()).unwrap();
     let load = Load { per_origin: load.urls, ..*load };
     fill(&frontier, &load, Process::now());
