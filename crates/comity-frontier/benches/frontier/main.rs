@@ -84,7 +84,7 @@ fn disk(load: &Load, leased: u64) {
 }
 
 /// In a process of its own, as after a restart.
-fn reopen(path: &str, leased: u64) {
+fn reopen(path: &str, more: u64) {
     let started = Watch::now();
     let before = Process::now();
     let store = DiskStore::open(std::path::Path::new(path), settings()).unwrap();
@@ -100,7 +100,7 @@ fn reopen(path: &str, leased: u64) {
         read.as_secs_f64(),
         before.since()
     );
-    pop(&frontier, leased, " after it");
+    pop(&frontier, more, " after it");
 }
 
 fn memory(load: &Load) {
