@@ -34,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) adaptive: bool,
     pub(crate) max_rate: &'static str,
     pub(crate) max_rate_domain: &'static str,
+    /// What the pages are wanted for: `search`, which no page can refuse by itself, or `ai_input`.
+    pub(crate) purpose: &'static str,
     /// Seeds beside the first origin's front page, by site.
     pub(crate) also: Vec<usize>,
 }
@@ -117,6 +119,7 @@ impl Plan {
             adaptive: true,
             max_rate: "off",
             max_rate_domain: "off",
+            purpose: "search",
             also: Vec::new(),
         };
         let names = vec!["good.test".to_owned()];
@@ -179,6 +182,7 @@ fn settings(dice: &Dice, sites: usize) -> Settings {
         adaptive: dice.percent(70),
         max_rate: dice.pick(&["off", "off", "off", "5/s"]),
         max_rate_domain: dice.pick(&["off", "off", "off", "2/s"]),
+        purpose: dice.pick(&["search", "ai_input"]),
         also: (1..sites).filter(|_| dice.percent(60)).collect(),
     }
 }
