@@ -426,6 +426,8 @@ async fn licences_ai_txt_terms_and_grants_are_held_against_evidence_and_configur
             found["violations"].as_array().unwrap().iter().filter_map(|one| one["problem"].as_str()).collect();
         assert!(problems.iter().any(|problem| problem.contains(told)), "{told}: {problems:?}");
     };
+    let files = std::fs::read_dir(dir.join("records")).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<_> = files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect();
     // Another grant than the configuration holds; a decision that nothing leads to; other terms than were reviewed.
     for (from, to, told) in [
         ("\"reference\":\"L-17\"", "\"reference\":\"L-18\"", "a grant of ai_train by licence L-18"),
@@ -442,8 +444,7 @@ async fn licences_ai_txt_terms_and_grants_are_held_against_evidence_and_configur
     ] {
         change_records(&dir, from, to);
         problem(told);
-        change_records(&dir, to, from);
-        assert_eq!(whole(&[]).0, Some(0), "{told}: undone");
+        kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
     }
     for (text, told) in [(ai_txt, "its ai.txt"), (rsl, "its licence")] {
         let digest = data_encoding::HEXLOWER.encode(&<sha2::Sha256 as sha2::Digest>::digest(text.as_bytes()));

@@ -24,6 +24,8 @@ use crate::keep::Trip;
 /// How long a page waits for what it names. Longer turns are not waited for: the file is asked for before the next page of its
 /// origin then, and this page is decided without it (our choice: a lease is two minutes).
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a page that is recorded waits for copies of terms.
+const TERMS_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a page names and holds of licences, where they are asked for.
 #[derive(Clone, Debug, Default)]
@@ -189,7 +191,7 @@ impl Shared {
         if !links.is_empty() && self.gate.asks().terms {
             let urls = links.iter().filter_map(|link| CrawlUrl::parse(&link.url).ok());
             let wanted: Vec<_> = urls.map(|url| (SiteFileKind::Terms, url)).collect();
-            let _kept = self.gate.learn_named(trip.url.origin(), &wanted, PATIENCE).await;
+            let _kept = self.gate.learn_named(trip.url.origin(), &wanted, TERMS_PATIENCE).await;
         }
     }
 }

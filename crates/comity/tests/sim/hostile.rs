@@ -146,7 +146,7 @@ fn wrong(run: &Run, told: &Told) -> Option<String> {
     let right = match (end.status, end.fault) {
         (Some(302), _) => *ending == UrlEnding::Redirected(302),
         // Nobody saw what the page says of its use: it is kept only where no page could refuse it.
-        (Some(_), Some(Reason::FetchCoding)) if run.settings.purpose != "search" && hides_its_head(scenario) => {
+        (Some(_), Some(Reason::FetchCoding)) if run.settings.purpose != "search" => {
             *ending == UrlEnding::Withheld(Reason::FetchCoding) && !run.pages.contains_key(url)
         }
         (Some(status), fault) => *ending == UrlEnding::Fetched(status) && run.pages.get(url) == Some(&fault),
@@ -166,11 +166,6 @@ fn wrong(run: &Run, told: &Told) -> Option<String> {
     (!right || !asked_in_order).then(|| {
         format!("told {ending} at attempt {attempt}, fault {:?}, asked {times} times; {end:?}", run.pages.get(url))
     })
-}
-
-/// Whether nothing of a page can be decoded. Of a cut gzip body the begin is read, and it is past any head.
-const fn hides_its_head(scenario: Scenario) -> bool {
-    matches!(scenario, Scenario::FalseCoding | Scenario::UnknownCoding | Scenario::StackedCodings)
 }
 
 #[test]

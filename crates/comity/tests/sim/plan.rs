@@ -100,7 +100,8 @@ impl Plan {
             web = web.site(site(&dice, n, sites, (start, hours)).name(name).address(addresses[n]));
         }
         let outages = (0..dice.below(7)).map(|_| outage(&dice, &names, &addresses)).collect();
-        let (settings, hostile) = (settings(&dice, sites), hostile::drawn(&dice));
+        let purpose = if seed.is_multiple_of(2) { "ai_input" } else { "search" };
+        let (settings, hostile) = (Settings { purpose, ..settings(&dice, sites) }, hostile::drawn(&dice));
         Self { seed, web: web.build().unwrap(), settings, names, start, outages, hostile, faults }
     }
 
@@ -182,7 +183,7 @@ fn settings(dice: &Dice, sites: usize) -> Settings {
         adaptive: dice.percent(70),
         max_rate: dice.pick(&["off", "off", "off", "5/s"]),
         max_rate_domain: dice.pick(&["off", "off", "off", "2/s"]),
-        purpose: dice.pick(&["search", "ai_input"]),
+        purpose: "search",
         also: (1..sites).filter(|_| dice.percent(60)).collect(),
     }
 }

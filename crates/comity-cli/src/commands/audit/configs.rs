@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use comity::config::ConfigFile;
 use comity::policy::{Grants, Reviews, Silence};
-use comity_robots::Dialect;
 use sha2::{Digest as _, Sha256};
 
 /// What of a configuration decides.
@@ -14,7 +13,6 @@ pub(super) struct Decided {
     pub(super) grants: Grants,
     pub(super) reviews: Reviews,
     pub(super) silence: Silence,
-    pub(super) dialect: Dialect,
 }
 
 /// Configurations by digest, each read once.
@@ -46,6 +44,6 @@ fn read(dir: &Path, digest: &str) -> Option<Decided> {
         (found == digest).then(|| String::from_utf8(bytes).ok())?
     })?;
     let file = ConfigFile::parse(&text, None).ok()?;
-    let (dialect, silence) = file.read_rules().ok()?;
-    Some(Decided { grants: file.read_grants().ok()?, reviews: file.read_reviews().ok()?, silence, dialect })
+    let (_, silence) = file.read_rules().ok()?;
+    Some(Decided { grants: file.read_grants().ok()?, reviews: file.read_reviews().ok()?, silence })
 }
