@@ -11,7 +11,7 @@ use comity_robots::Dialect;
 use serde::{Deserialize, Serialize};
 
 use super::resolve::one_of;
-use super::{ConfigError, ConfigFile, Moment};
+use super::{ConfigError, ConfigFile, CrawlConfig, Moment};
 
 /// One `[[grant]]`: uses of exact origins that a licence, a contract or a law permits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,8 +136,15 @@ impl ConfigFile {
 
 const DIALECTS: [(&str, Dialect); 2] = [("standard", Dialect::Standard), ("google", Dialect::Google)];
 
-/// What is to be said of grants at the start: each, and whether it has run out.
-pub(crate) fn grant_notes(grants: &Grants, now: WallTime) -> Vec<String> {
+/// What is to be said of grants and reviews at the start.
+pub(crate) fn use_notes(config: &CrawlConfig, now: WallTime) -> Vec<String> {
+    let mut notes = grant_notes(&config.grants, now);
+    notes.extend(review_notes(&config.reviews, config.signals.ask));
+    notes
+}
+
+/// Each, and whether it has run out.
+fn grant_notes(grants: &Grants, now: WallTime) -> Vec<String> {
     let note = |grant: &Arc<Grant>| {
         let end = if grant.expires() <= now { "; it has run out and permits nothing" } else { "" };
         format!("grant: {grant}{end}")
@@ -145,8 +152,8 @@ pub(crate) fn grant_notes(grants: &Grants, now: WallTime) -> Vec<String> {
     grants.all().iter().map(note).collect()
 }
 
-/// What is to be said of reviewed terms at the start: each, and what nobody will notice.
-pub(crate) fn review_notes(reviews: &Reviews, ask: AskFiles) -> Vec<String> {
+/// Each, and what nobody will notice.
+fn review_notes(reviews: &Reviews, ask: AskFiles) -> Vec<String> {
     let note = |review: &Arc<Review>| {
         let blind = match (ask.terms, review.digest()) {
             (true, Some(_)) => "",
@@ -195,7 +202,6 @@ pub(super) fn resolved(settings: SignalSettings, file: &mut ConfigFile) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::CrawlConfig;
 
     const GOOD: &str = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"https://example.com/bot\"\n[crawl]\nseeds = [\"https://a.test/\"]\n";
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use comity_archive::TermsLink;
+use comity_archive::{Earlier, TermsLink};
 use comity_extract::{LinkTag, Page as Extracted, Rel};
 use comity_gate::Gate;
 use comity_policy::{
@@ -98,22 +98,22 @@ impl Shared {
     pub(super) async fn with_licences(
         &self,
         trip: &Trip,
-        ruling: Option<Ruling>,
-        (capture, found): (&mut Capture, &mut Found),
-    ) -> Result<Option<Ruling>, crate::Error> {
-        let Some(mut ruling) = ruling else { return Ok(None) };
+        (mut found, ruling): (Found, Option<Ruling>),
+        capture: &mut Capture,
+    ) -> Result<(Found, Option<Ruling>), crate::Error> {
+        let Some(mut ruling) = ruling else { return Ok((found, None)) };
         let unknown = std::mem::take(&mut ruling.licences.unknown);
         if !unknown.is_empty() && !ruling.decision.is_withheld() {
             let learnt = self.learn_licences(trip, unknown).await;
             ruling = self.decided_again(trip, ruling, learnt);
             if ruling.decision.is_withheld() {
-                let had_body = capture.body.len() > 0;
-                (capture.body, capture.fault, *found) = (Spool::default(), None, Found::default());
+                let had_body = !capture.body.is_empty();
+                (capture.body, capture.fault, found) = (Spool::default(), None, Found::default());
                 capture.truncated = had_body.then_some(Truncation::Unspecified);
             }
         }
         self.keeper.licences_within(&trip.url, std::mem::take(&mut ruling.licences.inline)).await?;
-        Ok(Some(ruling))
+        Ok((found, Some(ruling)))
     }
 
     async fn learn_licences(&self, trip: &Trip, unknown: Vec<(RslCarrier, CrawlUrl)>) -> Vec<NamedLicence> {
@@ -186,8 +186,22 @@ impl Shared {
         all
     }
 
-    /// Copies terms, where that is set: their digest is what a review is held against.
-    pub(super) async fn copy_terms(&self, trip: &Trip, links: &[TermsLink]) {
+    /// Records an exchange with the links to terms that its answer names, then copies these where that is set. Gives what a later
+    /// one can point at.
+    pub(super) async fn recorded(
+        &self,
+        trip: &Trip,
+        capture: Capture,
+        decision: &Arc<Decision>,
+        (earlier, terms): (Option<Earlier>, Vec<TermsLink>),
+    ) -> Result<Option<Earlier>, crate::Error> {
+        let stored = self.keeper.fetched(trip, capture, decision.clone(), (earlier, terms.clone())).await?;
+        self.copy_terms(trip, &terms).await;
+        Ok(stored)
+    }
+
+    /// Their digest is what a review is held against.
+    async fn copy_terms(&self, trip: &Trip, links: &[TermsLink]) {
         if !links.is_empty() && self.gate.asks().terms {
             let urls = links.iter().filter_map(|link| CrawlUrl::parse(&link.url).ok());
             let wanted: Vec<_> = urls.map(|url| (SiteFileKind::Terms, url)).collect();

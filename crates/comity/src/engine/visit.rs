@@ -135,8 +135,7 @@ impl Shared {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
             return Ok((self.snooze(id, trip, paced.1), None));
         }
-        let (mut found, ruling) = sink.finish();
-        let ruling = self.with_licences(trip, ruling, (&mut capture, &mut found)).await?;
+        let (mut found, ruling) = self.with_licences(trip, sink.finish(), &mut capture).await?;
         let is_silent = ruling.as_ref().is_some_and(|ruling| ruling.is_silent);
         let (follow, decision) = ruling.map_or((true, decision), |ruling| (ruling.follow, ruling.decision));
         let is_withheld = decision.is_withheld();
@@ -173,9 +172,7 @@ impl Shared {
         }
         let mut offers = self.enqueued(trip, handled.enqueued);
         offers.extend(links);
-        let kept = (revisit::earlier(trip, news), terms.clone());
-        seen.stored = self.keeper.fetched(trip, capture, decision.clone(), kept).await?;
-        self.copy_terms(trip, &terms).await;
+        seen.stored = self.recorded(trip, capture, &decision, (revisit::earlier(trip, news), terms)).await?;
         self.count(&fate, &next, &decision, errand);
         self.count_visit(trip, &next, news);
         if !news.is_unchanged() {
