@@ -109,4 +109,20 @@ pub struct Context {
     pub attempt: u32,
     /// The file in which a site speaks about use, where it was asked for as that; `None` for a page.
     pub file: Option<EvidenceKind>,
+    /// Links to terms and licences that the answer names: kept, not interpreted. At most [`Context::MOST_TERMS`] are recorded.
+    pub terms: Vec<TermsLink>,
+}
+
+impl Context {
+    /// Links to terms in one record, at most.
+    pub const MOST_TERMS: usize = 8;
+}
+
+/// A link to a text that says under which terms content may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermsLink {
+    /// `terms-of-service`, `license`, `tdm-policy` or `rsl`.
+    pub rel: &'static str,
+    /// Where it leads.
+    pub url: String,
 }

@@ -2,7 +2,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use comity_policy::{Digest, WallTime};
+use comity_policy::{Digest, SiteFileKind, WallTime};
 use comity_url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +30,26 @@ pub enum EvidenceKind {
     /// A `/.well-known/tdmrep.json`.
     #[serde(rename = "tdmrep.json")]
     Tdmrep,
-    /// A licence or terms document.
+    /// An RSL licence, one that stands within a page too.
     #[serde(rename = "licence")]
     Licence,
+    /// A `/ai.txt`.
+    #[serde(rename = "ai.txt")]
+    AiTxt,
+    /// Terms in prose.
+    #[serde(rename = "terms")]
+    Terms,
+}
+
+impl From<SiteFileKind> for EvidenceKind {
+    fn from(kind: SiteFileKind) -> Self {
+        match kind {
+            SiteFileKind::Tdmrep => Self::Tdmrep,
+            SiteFileKind::AiTxt => Self::AiTxt,
+            SiteFileKind::Licence => Self::Licence,
+            SiteFileKind::Terms => Self::Terms,
+        }
+    }
 }
 
 impl EvidenceKind {
@@ -41,8 +58,10 @@ impl EvidenceKind {
     pub const fn errand(self) -> &'static str {
         match self {
             Self::RobotsTxt => "robots",
-            Self::Tdmrep => "tdmrep",
-            Self::Licence => "licence",
+            Self::Tdmrep => SiteFileKind::Tdmrep.as_str(),
+            Self::Licence => SiteFileKind::Licence.as_str(),
+            Self::AiTxt => SiteFileKind::AiTxt.as_str(),
+            Self::Terms => SiteFileKind::Terms.as_str(),
         }
     }
 }

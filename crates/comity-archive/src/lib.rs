@@ -116,13 +116,14 @@ pub use dossier::{DOSSIER_SCHEMA, DossierCopy, DossierFacts, DossierPages, Dossi
 pub use entropy::{Entropy, OsEntropy};
 pub use erase::{Depth, Erasure, ErasureReport, Listed, Named, Told, files_that_name};
 pub use error::ArchiveError;
-pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target};
+pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target, TermsLink};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use export::{Proven, WarcCopied, WarcCopy, WarcCopyFacts, read_proven};
 pub use record::{
-    AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, OmittedRecord, OptOutRecord, PurposeRecord,
-    RECORD_SCHEMA, RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord,
-    SignalRecord, StageRecord, TdmrepRecord, TimeRecord, TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
+    AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, LicenceRecord, OmittedRecord, OptOutRecord,
+    PurposeRecord, RECORD_SCHEMA, RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord,
+    RuleRecord, SignalRecord, SiteFileRecord, StageRecord, TermsRecord, TimeRecord, TlsRecord, VantageRecord,
+    ViaRecord, WarcPlace, WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use shared::{PreparedEvent, SharedArchive};

@@ -121,6 +121,7 @@ impl<'a> Intake<'a> {
     /// True when nothing more is to be read: the sink has refused the body.
     pub(crate) fn is_refused(&mut self, read: Read) -> bool {
         if matches!(self.held, Held::Undecided) {
+            self.tell_flaw();
             self.held = match (self.sink.keep(read), read) {
                 (Keep::Keep(permit), _) => Held::Kept(permit),
                 (Keep::Undecided, Read::Piece) => Held::Undecided,
@@ -159,6 +160,7 @@ impl<'a> Intake<'a> {
         {
             self.flaw = Some(what.to_owned());
         }
+        self.tell_flaw();
         // No bytes need no coding, whatever the head says of them.
         let flaw = self.flaw.filter(|_| self.received > 0);
         let coding = flaw.map(|what| Fault::new(Reason::FetchCoding, what));
@@ -202,6 +204,12 @@ impl<'a> Intake<'a> {
                 let coded = self.received;
                 Err(Fault::new(fault.reason, format!("{}: cut at byte {coded} of the coded body", fault.detail)))
             }
+        }
+    }
+
+    fn tell_flaw(&mut self) {
+        if self.flaw.is_some() && self.received > 0 {
+            self.sink.unreadable();
         }
     }
 

@@ -12,6 +12,10 @@ pub trait Sink: Send {
     /// another (128 KiB at most, unless [`crate::Limits::max_head_bytes`] is raised).
     fn chunk(&mut self, decoded: &[u8]);
 
+    /// What follows is not handed over: its content coding is unknown or broken. Told before [`Sink::keep`] is asked, maybe more
+    /// than once; whoever decides by what a body says has to know that it was not heard to its end.
+    fn unreadable(&mut self) {}
+
     /// Whether the body may be kept. Until then it stays in memory; a refusal ends it, and nothing of it is left.
     ///
     /// Asked after each piece while it is [`Keep::Undecided`], when no more may be held in memory, and always at the end:

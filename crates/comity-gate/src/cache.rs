@@ -3,14 +3,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use comity_policy::{
-    AskedPace, Hold, Judgement, OptOuts, Reason, Refusal, RobotsLife, RobotsPolicy, TdmFile, Terms, Turn, Vantage,
-    WallTime,
+    AskedPace, Hold, Judgement, OptOuts, Reason, Refusal, Reviews, RobotsLife, RobotsPolicy, SiteFiles, Standing,
+    Terms, Turn, Vantage, WallTime,
 };
 use comity_url::{CrawlUrl, Origin};
-use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
-use crate::tdmrep::is_due;
+use crate::files::{AskFiles, FileCache, FileKey, Known};
 use crate::trail::Trail;
 
 /// What the cache is keyed by: sites answer by country, so a copy belongs to the vantage it was fetched from.
@@ -36,13 +35,9 @@ pub(crate) struct RobotsCache {
     policy: Arc<RobotsPolicy>,
     idle: Idle,
     stores: AtomicU64,
-    /// tdmrep.json, where it is asked for.
-    tdm: Option<Cache<RobotsKey, Arc<TdmFile>>>,
+    /// The files of sites, where any is asked for.
+    files: Option<FileCache>,
 }
-
-/// Bytes of tdmrep.json rules held at most (our choice: a few hundred an origin). Beyond it the file that was not looked at for
-/// longest goes, about 100,000 origins back, and is asked for again.
-const MOST_TDM_BYTES: u64 = 32 << 20;
 
 /// What becomes of the entries of origins that nobody asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +56,8 @@ pub(crate) struct Entry {
     barred: Option<Box<Barred>>,
     /// When it was last judged by, in milliseconds of civil time.
     judged: AtomicI64,
+    /// The licences that its robots.txt names, where they are asked for.
+    licences: Box<[CrawlUrl]>,
 }
 
 /// Why an origin cannot be connected to at all.
@@ -76,35 +73,34 @@ impl RobotsCache {
             .weigher(|_: &RobotsKey, entry: &Arc<Entry>| entry.weight())
             .max_capacity(most_bytes)
             .build();
-        Self { entries, policy, idle, stores: AtomicU64::new(0), tdm: None }
+        Self { entries, policy, idle, stores: AtomicU64::new(0), files: None }
     }
 
-    /// The same, which asks for tdmrep.json before the first page of an origin.
-    pub(crate) fn asking_tdmrep(mut self, asks: bool) -> Self {
-        let weight = |_: &RobotsKey, file: &Arc<TdmFile>| u32::try_from(file.heap_bytes() + 320).unwrap_or(u32::MAX);
-        // By age alone: the newest was asked for because a page waits for it, and would be asked for again at once.
-        let lru = || Cache::builder().eviction_policy(EvictionPolicy::lru());
-        self.tdm = asks.then(|| lru().weigher(weight).max_capacity(MOST_TDM_BYTES).build());
+    /// The same, which asks for files of sites before the first page of an origin.
+    pub(crate) fn asking(mut self, asks: AskFiles, tdmrep: bool) -> Self {
+        self.files = FileCache::new(asks, tdmrep);
         self
     }
 
-    /// What is known of tdmrep.json.
-    pub(crate) fn tdm(&self, key: &RobotsKey) -> Option<Arc<TdmFile>> {
-        self.tdm.as_ref()?.get(key)
+    /// The files of sites, where any is asked for.
+    pub(crate) const fn files(&self) -> Option<&FileCache> {
+        self.files.as_ref()
     }
 
-    pub(crate) fn store_tdm(&self, key: RobotsKey, file: Arc<TdmFile>) {
-        if let Some(tdm) = &self.tdm {
-            tdm.insert(key, file);
+    /// The files of `key` that have to be asked for. None where robots.txt is not known: what it names is not, either.
+    pub(crate) fn files_due(&self, key: &RobotsKey, reviews: &Reviews, now: WallTime) -> Vec<FileKey> {
+        let (Some(files), Some(entry)) = (&self.files, self.entries.get(key)) else { return Vec::new() };
+        if entry.barred.is_some() { Vec::new() } else { files.due(key, &entry.licences, reviews, now) }
+    }
+
+    /// What pages of `key` had named was asked for.
+    pub(crate) fn want_nothing(&self, key: &RobotsKey) {
+        if let Some(files) = &self.files {
+            files.want(key, |_| false);
         }
     }
 
-    /// True when tdmrep.json has to be asked for.
-    pub(crate) fn tdm_is_due(&self, key: &RobotsKey, now: WallTime) -> bool {
-        self.tdm.as_ref().is_some_and(|tdm| is_due(tdm.get(key).as_deref(), now))
-    }
-
-    /// Judges by access alone, whatever tdmrep.json says: for that file itself.
+    /// Judges by access alone, whatever the files of the site say: for these files themselves.
     pub(crate) fn judge_access(
         &self,
         url: &CrawlUrl,
@@ -115,7 +111,7 @@ impl RobotsCache {
     ) -> Judgement {
         match self.entries.get(&(url.origin().clone(), vantage)) {
             None => Judgement::NeedsRobots(url.origin().clone()),
-            Some(entry) => match entry.judge(url, None, terms, optouts, now) {
+            Some(entry) => match entry.judge(url, SiteFiles::NONE, terms, optouts, now) {
                 Judgement::Allow(allowance) => Judgement::Allow(allowance.seen_from(vantage)),
                 other => other,
             },
@@ -133,12 +129,12 @@ impl RobotsCache {
     ) -> Judgement {
         let key = (url.origin().clone(), vantage);
         let Some(entry) = self.entries.get(&key) else { return Judgement::NeedsRobots(key.0) };
-        let tdm = self.tdm(&key);
-        let due = self.tdm.is_some() && is_due(tdm.as_deref(), now);
-        match entry.judge(url, tdm.as_ref(), terms, optouts, now) {
+        let known = self.files.as_ref().map(|files| files.known(&key, &entry.licences, &terms.reviews, now));
+        let Known { files, is_due, had_any, terms_due } = known.unwrap_or_default();
+        match entry.judge(url, &files, terms, optouts, now) {
             // What robots.txt refuses is refused; what it allows waits for what else the site says of use.
-            Judgement::Allow(_) if due => Judgement::NeedsRobots(key.0),
-            Judgement::Refuse(refusal) if due && tdm.is_some() && refusal.reason().is_signal() => {
+            Judgement::Allow(_) if is_due => Judgement::NeedsRobots(key.0),
+            Judgement::Refuse(refusal) if (is_due && had_any || terms_due) && refusal.reason().is_signal() => {
                 Judgement::NeedsRobots(key.0)
             }
             Judgement::Allow(allowance) => Judgement::Allow(allowance.seen_from(vantage)),
@@ -182,7 +178,11 @@ impl RobotsCache {
     /// Puts a life back after an event; the entry is weighed anew.
     pub(crate) fn store(&self, key: RobotsKey, life: RobotsLife, barred: Option<Barred>, now: WallTime) {
         let judged = AtomicI64::new(now.unix_millis());
-        self.entries.insert(key, Arc::new(Entry { life, barred: barred.map(Box::new), judged }));
+        let licences = match (&self.files, life.standing(now)) {
+            (Some(files), Standing::Rules { copy, .. }) => files.licences(&copy.rules),
+            _ => Box::default(),
+        };
+        self.entries.insert(key, Arc::new(Entry { life, barred: barred.map(Box::new), judged, licences }));
         // A sweep looks at every entry, so it runs once in as many stores: memory follows the origins in use, and where
         // no new ones come, nothing has to wake up.
         let stores = self.stores.fetch_add(1, Ordering::Relaxed) + 1;
@@ -210,33 +210,30 @@ impl RobotsCache {
 }
 
 impl Entry {
-    fn judge(
-        &self,
-        url: &CrawlUrl,
-        tdm: Option<&Arc<TdmFile>>,
-        terms: &Terms,
-        optouts: &OptOuts,
-        now: WallTime,
-    ) -> Judgement {
+    fn judge(&self, url: &CrawlUrl, files: &SiteFiles, terms: &Terms, optouts: &OptOuts, now: WallTime) -> Judgement {
         self.judged.store(now.unix_millis(), Ordering::Relaxed);
         match &self.barred {
             Some(barred) if barred.until > now => Judgement::Refuse(Refusal::before_robots(barred.reason, now)),
             Some(_) => Judgement::NeedsRobots(url.origin().clone()),
-            None => comity_policy::judge_site(url, &self.life, tdm, terms, optouts, now),
+            None => comity_policy::judge_site(url, &self.life, files, terms, optouts, now),
         }
     }
 
     fn weight(&self) -> u32 {
         /// Key, entry and bookkeeping of the cache.
         const FIXED: usize = 256;
-        u32::try_from(self.life.heap_bytes() + FIXED).unwrap_or(u32::MAX)
+        let named: usize = self.licences.iter().map(|url| size_of::<CrawlUrl>() + url.as_str().len()).sum();
+        u32::try_from(self.life.heap_bytes() + named + FIXED).unwrap_or(u32::MAX)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use comity_policy::{Digest, RobotsCopy, RobotsEvent, SeededRandom, SiteFileState, TdmCopy};
+    use crate::files::FileKey;
+    use comity_policy::{
+        Digest, RobotsCopy, RobotsEvent, SeededRandom, SiteCopy, SiteFile, SiteFileKind, SiteFileState, SiteRules,
+    };
     use comity_robots::RuleSet;
 
     const NOW: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
@@ -294,8 +291,8 @@ mod tests {
         let rule = "{\"location\":\"/\",\"tdm-reservation\":1,\"x\":\"".to_owned() + &"x".repeat(2000) + "\"}";
         let body = format!("[{}]", vec![rule; 500].join(","));
         let rules = Arc::new(comity_signals::Tdmrep::parse(body.as_bytes(), "https://a.test"));
-        let copy = TdmCopy { digest: Digest::from_bytes([1; 32]), fetched: NOW, rules };
-        let file = Arc::new(TdmFile {
+        let copy = SiteCopy { digest: Digest::from_bytes([1; 32]), fetched: NOW, rules: SiteRules::Tdmrep(rules) };
+        let file = Arc::new(SiteFile {
             state: SiteFileState::Read,
             status: Some(200),
             asked: NOW,
@@ -303,23 +300,27 @@ mod tests {
             final_url: None,
             copy: Some(copy),
         });
-        let (policy, most) = (Arc::new(RobotsPolicy::default()), MOST_TDM_BYTES / file.heap_bytes() as u64);
-        let cache = RobotsCache::new(policy, u64::MAX, Idle::Stays).asking_tdmrep(true);
-        let key = |n: u64| (Origin::parse(&format!("https://www.host-{n}.example")).unwrap(), Vantage::Direct);
-        let settle = || cache.tdm.as_ref().unwrap().run_pending_tasks();
+        let (policy, most) = (Arc::new(RobotsPolicy::default()), crate::files::MOST_BYTES / file.heap_bytes() as u64);
+        let cache = RobotsCache::new(policy, u64::MAX, Idle::Stays).asking(AskFiles::default(), true);
+        let cache = cache.files().unwrap();
+        let key = |n: u64| {
+            let origin = Origin::parse(&format!("https://www.host-{n}.example")).unwrap();
+            FileKey::of(SiteFileKind::Tdmrep, origin, Vantage::Direct)
+        };
+        let settle = || cache.settle();
         for n in 0..most {
-            cache.store_tdm(key(n), file.clone());
+            cache.store(key(n), file.clone());
         }
         for _ in 0..20 {
-            (0..most).for_each(|n| drop(cache.tdm(&key(n))));
+            (0..most).for_each(|n| drop(cache.get(&key(n))));
             settle();
         }
         for n in most..most + 3 {
-            cache.store_tdm(key(n), file.clone());
+            cache.store(key(n), file.clone());
             settle();
-            assert!(!cache.tdm_is_due(&key(n), NOW), "{n} of {most}: asked for, and forgotten at once");
+            assert!(!cache.is_due(&key(n), NOW), "{n} of {most}: asked for, and forgotten at once");
         }
-        let held = (0..most + 3).filter(|n| cache.tdm(&key(*n)).is_some()).count() as u64;
+        let held = (0..most + 3).filter(|n| cache.get(&key(*n)).is_some()).count() as u64;
         assert!(held <= most && held > 0, "{held} of {most}");
     }
 

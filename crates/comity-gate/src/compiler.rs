@@ -33,6 +33,11 @@ impl Compiler {
         &self.policy
     }
 
+    /// The lists of own tokens.
+    pub(crate) fn token_lists(&self) -> &[Vec<String>] {
+        &self.token_lists
+    }
+
     /// The rules per token list, in the order of the lists; and the groups of policy tokens.
     pub(crate) fn compile(&self, bytes: &[u8]) -> (Box<[RuleSet]>, PolicyGroups) {
         let dialect = self.policy.dialect;

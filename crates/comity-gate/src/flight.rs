@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::admit::Errand;
 use crate::cache::{Barred, RobotsKey};
+use crate::files::FileKey;
 use crate::gate::{Gate, Inner};
 use crate::reading::{Asked, FileSink, Hop, KeptFile, MOST_READ, Reading, read_hop};
 use crate::trail::Trail;
@@ -47,13 +48,13 @@ impl Gate {
     /// A flight under way is joined; a copy within its life is not asked again. The fetch runs in a task of the
     /// gate's own: a caller that stops waiting neither kills nor restarts it (invariant 7).
     ///
-    /// Where tdmrep.json is asked for, the same holds for that, once robots.txt is known.
+    /// The same holds for the other files of the site that are asked for, once robots.txt is known.
     pub async fn robots(&self, origin: &Origin) -> RobotsNews {
         let news = self.robots_when(origin, When::Due).await;
         if news.hold.is_some() {
             return news;
         }
-        match self.tdmrep(origin).await {
+        match self.site_files(origin).await {
             Some(hold) => RobotsNews { hold: Some(hold), ..news },
             None => RobotsNews { turn: self.turn(origin), ..news },
         }
@@ -83,11 +84,10 @@ impl Gate {
     /// Waits until no flight is under way; after [`Gate::drain`] that is one exchange at most.
     pub async fn landed(&self) {
         loop {
-            let flying = |flights: &HashMap<RobotsKey, Flight>| {
-                flights.values().find(|flight| !flight.task.is_finished()).map(|one| one.news.clone())
-            };
-            let under_way = flying(&self.flights());
-            let Some(mut news) = under_way.or_else(|| flying(&self.tdm_flights())) else { return };
+            let flying = |flight: &&Flight| !flight.task.is_finished();
+            let under_way = self.flights().values().find(flying).map(|one| one.news.clone());
+            let other = || self.file_flights().values().find(flying).map(|one| one.news.clone());
+            let Some(mut news) = under_way.or_else(other) else { return };
             // Landed, or its task was aborted or panicked.
             let _ = news.changed().await;
             // The sender goes before its task has ended.
@@ -101,13 +101,13 @@ impl Gate {
         for (_, flight) in self.flights().drain() {
             flight.task.abort();
         }
-        for (_, flight) in self.tdm_flights().drain() {
+        for (_, flight) in self.file_flights().drain() {
             flight.task.abort();
         }
     }
 
-    pub(crate) fn tdm_flights(&self) -> std::sync::MutexGuard<'_, HashMap<RobotsKey, Flight>> {
-        self.inner.tdm_flights.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn file_flights(&self) -> std::sync::MutexGuard<'_, HashMap<FileKey, Flight>> {
+        self.inner.file_flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The channel of the flight for `key`, started now unless one is under way; `None` when none is due.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemClock, SystemNet, SystemRandom};
 use comity_policy::{
     Answered, Clock, Content, Decision, Grants, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome,
-    Overrides, Pacer, Parked, Politeness, Random, Receipt, Refusal, RobotsLife, RobotsPolicy, Silence, Terms, Turn,
-    Vantage, WallTime,
+    Overrides, Pacer, Parked, Politeness, Random, Receipt, Refusal, Reviews, RobotsLife, RobotsPolicy, Silence, Terms,
+    Turn, Vantage, WallTime,
 };
 use comity_robots::ProductToken;
 use comity_signals::Declared;
@@ -17,13 +17,13 @@ use tokio::sync::{Semaphore, watch};
 use crate::cache::{Idle, RobotsCache, RobotsKey};
 use crate::change::places;
 use crate::compiler::Compiler;
+use crate::files::{AskFiles, FileKey};
 use crate::flight::Flight;
 use crate::optouts::LiveOptOuts;
 use crate::overrides::Expiry;
 use crate::parks::Parks;
 use crate::queues::Queues;
 use crate::rates::Rates;
-use crate::tdmrep::AskTdmrep;
 use crate::{NoRecorder, OptOutFiles, Rate, Recorder, StateDir};
 
 /// The settings of a gate.
@@ -46,8 +46,10 @@ pub struct GateConfig {
     pub silence: Silence,
     /// Uses that a licence, a contract or a law permits; none by default.
     pub grants: Grants,
-    /// Whether a site's tdmrep.json is asked for before its first page; never by default.
-    pub tdmrep: AskTdmrep,
+    /// What was read in the terms of sites; nothing by default.
+    pub reviews: Reviews,
+    /// Which files about use are asked for before the first page of a site; none by default.
+    pub ask: AskFiles,
     /// Who is not to be visited at all; nobody by default.
     pub optouts: OptOutFiles,
     /// The crawl's rate in all; none by default.
@@ -75,7 +77,8 @@ impl GateConfig {
             overrides: Overrides::default(),
             silence: Silence::Proceed,
             grants: Grants::default(),
-            tdmrep: AskTdmrep::Never,
+            reviews: Reviews::default(),
+            ask: AskFiles::default(),
             optouts: OptOutFiles::default(),
             max_rate: None,
             max_rate_domain: None,
@@ -104,8 +107,8 @@ pub(crate) struct Inner {
     pub(crate) compiler: Compiler,
     pub(crate) cache: RobotsCache,
     pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
-    /// For tdmrep.json: a map of its own, so that no robots.txt ever waits for one.
-    pub(crate) tdm_flights: Mutex<HashMap<RobotsKey, Flight>>,
+    /// For the files of sites: a map of its own, so that no robots.txt ever waits for one.
+    pub(crate) file_flights: Mutex<HashMap<FileKey, Flight>>,
     /// True once nothing more is to be asked for.
     pub(crate) closing: watch::Sender<bool>,
     pub(crate) places: Arc<Semaphore>,
@@ -133,6 +136,7 @@ impl Gate {
             overrides: config.overrides,
             silence: config.silence,
             grants: config.grants,
+            reviews: config.reviews,
         };
         let own = [config.identity.tokens().to_vec()];
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
@@ -155,11 +159,11 @@ impl Gate {
                 config.robots_cache_bytes,
                 if config.state.is_some() { Idle::Goes } else { Idle::Stays },
             )
-            .asking_tdmrep(config.tdmrep.asks(&terms.purposes)),
+            .asking(config.ask, config.ask.tdmrep.asks(&terms.purposes)),
             terms: RwLock::new(Arc::new(terms)),
             compiler: Compiler::new(robots, lists.iter().map(text).collect()),
             flights: Mutex::default(),
-            tdm_flights: Mutex::default(),
+            file_flights: Mutex::default(),
             closing: watch::Sender::new(false),
             places: Arc::new(Semaphore::new(total)),
             queues: Queues::new(config.max_waiting),

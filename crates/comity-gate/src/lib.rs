@@ -71,6 +71,7 @@ mod change;
 mod compiler;
 mod explain;
 mod fetched;
+mod files;
 mod flight;
 mod gate;
 mod optouts;
@@ -84,7 +85,6 @@ mod reading;
 mod recorder;
 mod remember;
 mod state;
-mod tdmrep;
 mod trail;
 
 pub use comity_fetch as fetch;
@@ -102,12 +102,12 @@ pub use explain::{
 pub use fetched::{
     AskRobots, FetchedRobots, HopMeaning, NotFollowed, RobotsClass, RobotsFetch, RobotsHop, fetch_robots,
 };
+pub use files::{AskFiles, AskTdmrep};
 pub use gate::{Gate, GateConfig};
 pub use optouts::{OptOutFault, OptOutFiles, OptOutReading, append_optout};
 pub use parks::OperatorPark;
 pub use permit::{Later, NoPermit};
 pub use polite::{CheckedNames, Polite, PoliteBody, PoliteError, PoliteLayer, Unsendable};
 pub use rates::{ParseRateError, Rate};
-pub use recorder::{NoRecorder, RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit};
+pub use recorder::{NoRecorder, RecalledFile, RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit};
 pub use state::{RememberedOrigin, StateDir, StateError};
-pub use tdmrep::AskTdmrep;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use comity_fetch::BoxFuture;
-use comity_policy::{Capture, Decision, Digest, Reason, WallTime};
+use comity_policy::{Capture, Decision, Digest, Reason, SiteFileKind, WallTime};
 use comity_url::{CrawlUrl, Origin};
 
 /// One exchange of a robots.txt fetch: the file itself or a redirect on the way to it.
@@ -32,11 +32,28 @@ pub struct RecalledRobots {
     pub file: Option<(Digest, Bytes)>,
 }
 
+/// A file in which a site speaks about use that is not asked for because an earlier process received it within its life.
+#[derive(Clone, Debug)]
+pub struct RecalledFile {
+    /// Which file it is.
+    pub kind: SiteFileKind,
+    /// Where it stands.
+    pub file: CrawlUrl,
+    /// When it was received; where there was none, when that was said.
+    pub fetched: WallTime,
+    /// HTTP status of the answer then.
+    pub status: u16,
+    /// Its bytes and their SHA-256; `None` when the answer was that there is none.
+    pub copy: Option<(Digest, Bytes)>,
+}
+
 /// One exchange on the way to a file in which a site speaks about use.
 #[derive(Clone, Debug)]
 pub struct SiteFileVisit {
-    /// The origin for whose pages it speaks.
-    pub for_origin: Origin,
+    /// Which file it is.
+    pub kind: SiteFileKind,
+    /// Where the file stands: the begin of the chain.
+    pub file: CrawlUrl,
     /// How many redirects were followed before, 0 to 5.
     pub hop: u8,
     /// What was asked for: the file, or where a redirect led.
@@ -61,8 +78,11 @@ pub trait Recorder: Send + Sync + fmt::Debug {
     /// Records one exchange.
     fn robots_visit(&self, visit: RobotsVisit) -> BoxFuture<'_, ()>;
 
-    /// Records one exchange for a site's tdmrep.json.
-    fn tdmrep_visit(&self, visit: SiteFileVisit) -> BoxFuture<'_, ()>;
+    /// Records one exchange for a file in which a site speaks about use.
+    fn site_file_visit(&self, visit: SiteFileVisit) -> BoxFuture<'_, ()>;
+
+    /// Keeps such a file, which decisions will rest on although it was received by an earlier process.
+    fn site_file_recalled(&self, recalled: RecalledFile) -> BoxFuture<'_, ()>;
 
     /// Keeps a copy that decisions will rest on although it was received by an earlier process.
     fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()>;
@@ -77,7 +97,11 @@ impl Recorder for NoRecorder {
         Box::pin(async {})
     }
 
-    fn tdmrep_visit(&self, _visit: SiteFileVisit) -> BoxFuture<'_, ()> {
+    fn site_file_visit(&self, _visit: SiteFileVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    fn site_file_recalled(&self, _recalled: RecalledFile) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use comity_policy::{Instant, OriginPace, PaceMemory, RobotsLife};
+use bytes::Bytes;
+use comity_policy::{Digest, Instant, OriginPace, PaceMemory, RobotsLife, SiteCopy, SiteFile, SiteRules};
 use comity_url::Origin;
 
 use crate::cache::RobotsKey;
+use crate::files::FileKey;
 use crate::reading::KeptFile;
-use crate::state::{Recalled, StateDir, WrittenBy};
-use crate::{Gate, RecalledRobots, StateError};
+use crate::state::{Recalled, RecalledCopy, StateDir, WrittenBy};
+use crate::{Gate, RecalledFile, RecalledRobots, StateError};
 
 impl Gate {
     /// Puts what is remembered of `key` in force; true when that spares the request.
@@ -80,6 +82,51 @@ impl Gate {
         if let Some(Some(memory)) = found.await {
             self.adopt_remembered(origin, memory);
         }
+    }
+
+    /// Puts what is remembered of a file in force; true when that spares the request. What an earlier process received is kept as
+    /// evidence first.
+    pub(crate) async fn recall_file(&self, key: &FileKey) -> bool {
+        let found = self.with_state({
+            let key = key.clone();
+            move |state| state.recall_file(&key)
+        });
+        let (Some(Some(found)), Some(files), Some(url)) = (found.await, self.inner.cache.files(), key.url()) else {
+            return false;
+        };
+        let RecalledCopy { mut file, copy, by } = found;
+        let kept = RecalledFile {
+            kind: key.kind,
+            file: url,
+            fetched: copy.as_ref().map_or(file.asked, |(_, fetched, _)| *fetched),
+            status: file.status.unwrap_or_default(),
+            copy: copy.as_ref().map(|(digest, _, bytes)| (*digest, bytes.clone())),
+        };
+        if let Some((digest, fetched, bytes)) = copy {
+            let rules = SiteRules::read(key.kind, &bytes, key.origin(), self.inner.compiler.token_lists());
+            file.copy = Some(SiteCopy { digest, fetched, rules });
+        }
+        if by == WrittenBy::AnEarlierRun {
+            if file.status.is_some() {
+                self.inner.recorder.site_file_recalled(kept).await;
+            }
+            self.remember_file(key, &file).await;
+        }
+        let spared = !file.is_due(self.inner.clock.wall());
+        files.store(key.clone(), Arc::new(file));
+        spared
+    }
+
+    /// Remembers a file, before it comes into force.
+    pub(crate) async fn remember_file(&self, key: &FileKey, file: &SiteFile) {
+        let (key, file, now) = (key.clone(), file.clone(), self.inner.clock.wall());
+        self.with_state(move |state| state.remember_file(&key, &file, now)).await;
+    }
+
+    /// Remembers the bytes of a file, before the file itself.
+    pub(crate) async fn remember_copy(&self, digest: Digest, bytes: &Bytes) {
+        let bytes = bytes.clone();
+        self.with_state(move |state| state.remember_copy(digest, &bytes)).await;
     }
 
     fn adopt_remembered(&self, origin: &Origin, memory: PaceMemory) {

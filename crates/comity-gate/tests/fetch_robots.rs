@@ -23,7 +23,11 @@ impl Recorder for Seen {
         Box::pin(async {})
     }
 
-    fn tdmrep_visit(&self, _visit: comity_gate::SiteFileVisit) -> comity_fetch::BoxFuture<'_, ()> {
+    fn site_file_recalled(&self, _recalled: comity_gate::RecalledFile) -> comity_fetch::BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    fn site_file_visit(&self, _visit: comity_gate::SiteFileVisit) -> comity_fetch::BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 

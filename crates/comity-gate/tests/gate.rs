@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, ResolveError, SystemClock};
-use comity_gate::{Admission, AskTdmrep, Gate, GateChange, GateConfig, OptOutFiles};
+use comity_gate::{Admission, AskFiles, AskTdmrep, Gate, GateChange, GateConfig, OptOutFiles};
 use comity_policy::{Identity, Judge, Judgement, OriginPace, Politeness, Reason, SeededRandom, WallTime};
 use comity_testweb::{Answer, Auditor, MemoryNet, Observer, Site, Target, Web};
 use comity_url::{CrawlUrl, Origin};
@@ -30,7 +30,7 @@ fn open_for(net: &MemoryNet, purposes: &[&str], tdmrep: AskTdmrep) -> (Gate, Fet
     let fetcher = Fetcher::new(Arc::new(net.clone()), clock.clone(), fetch).unwrap();
     let config = GateConfig {
         politeness: Politeness { own_networks: own, ..Politeness::default() },
-        tdmrep,
+        ask: AskFiles { tdmrep, ..AskFiles::default() },
         ..GateConfig::new(identity)
     };
     (Gate::new(fetcher.clone(), clock, Arc::new(SeededRandom::new(1)), config), fetcher)

@@ -2,11 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use comity_fetch::{Collect, FetchConfig, Fetched, Fetcher, SystemClock};
-use comity_gate::{Admission, Gate, GateConfig, StateDir};
+use comity_fetch::{BoxFuture, Collect, FetchConfig, Fetched, Fetcher, SystemClock};
+use comity_gate::{
+    Admission, AskFiles, AskTdmrep, Gate, GateConfig, RecalledFile, RecalledRobots, Recorder, RobotsVisit,
+    SiteFileVisit, StateDir,
+};
 use comity_policy::{
     Clock, Identity, Judge, Judgement, OriginPace, Politeness, Reason, SeededRandom, Standing, WallTime,
 };
@@ -27,6 +30,21 @@ struct Process {
 impl Process {
     /// Starts at `wall` on the same web; `state` is what it shares with the processes before it.
     fn start(net: &MemoryNet, state: Option<&Path>, wall: WallTime, cache_bytes: u64) -> Self {
+        Self::with(net, state, wall, |config| GateConfig { robots_cache_bytes: cache_bytes, ..config })
+    }
+
+    /// One that asks every site for its tdmrep.json, and tells what an earlier process had received.
+    fn asking(net: &MemoryNet, state: &Path, wall: WallTime, told: &Arc<Told>) -> Self {
+        let ask = AskFiles { tdmrep: AskTdmrep::Always, ..AskFiles::default() };
+        Self::with(net, Some(state), wall, |config| GateConfig { ask, recorder: told.clone(), ..config })
+    }
+
+    fn with(
+        net: &MemoryNet,
+        state: Option<&Path>,
+        wall: WallTime,
+        more: impl FnOnce(GateConfig) -> GateConfig,
+    ) -> Self {
         let clock = Arc::new(SystemClock::paused_at(wall));
         let own = vec!["10.0.0.0/8".parse().unwrap()];
         let identity = Identity::new("TestBot/1.0", "a@example.com", &[], Vec::new()).unwrap();
@@ -35,11 +53,11 @@ impl Process {
         let fetcher = Fetcher::new(Arc::new(net.clone()), clock.clone(), fetch).unwrap();
         let config = GateConfig {
             politeness: Politeness { own_networks: own, ..Politeness::default() },
-            robots_cache_bytes: cache_bytes,
             state: state.map(|dir| Arc::new(StateDir::open(dir, wall).unwrap())),
             ..GateConfig::new(identity)
         };
-        Self { gate: Gate::new(fetcher.clone(), clock.clone(), Arc::new(SeededRandom::new(1)), config), fetcher, clock }
+        let gate = Gate::new(fetcher.clone(), clock.clone(), Arc::new(SeededRandom::new(1)), more(config));
+        Self { gate, fetcher, clock }
     }
 
     fn plain(net: &MemoryNet, state: &Path, wall: WallTime) -> Self {
@@ -329,4 +347,94 @@ async fn a_process_in_1970_makes_the_next_one_forget_nothing() {
     drop(second);
     let remembered = StateDir::open(dir.path(), START.after(HOUR)).unwrap().look_up(&origin()).unwrap();
     assert!(remembered.is_some_and(|remembered| remembered.life.known.is_some()), "the copy, and its Crawl-delay");
+}
+
+/// What was kept of an earlier process's files: place, and whether there were bytes.
+#[derive(Debug, Default)]
+struct Told(Mutex<Vec<(String, u16, bool)>>);
+
+impl Recorder for Told {
+    fn robots_visit(&self, _visit: RobotsVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    fn site_file_visit(&self, _visit: SiteFileVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+
+    fn site_file_recalled(&self, recalled: RecalledFile) -> BoxFuture<'_, ()> {
+        let seen = (recalled.file.to_string(), recalled.status, recalled.copy.is_some());
+        self.0.lock().unwrap().push(seen);
+        Box::pin(async {})
+    }
+
+    fn robots_recalled(&self, _recalled: RecalledRobots) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+const TDMREP: &str = "/.well-known/tdmrep.json";
+
+fn tdmrep_requests(observer: &Observer) -> usize {
+    observer.log().iter().filter(|seen| seen.request.target() == TDMREP.as_bytes()).count()
+}
+
+/// A file about use is not asked for again within its life, is evidence of each crawl that rests on it, and holds on while the
+/// site does not answer.
+#[tokio::test(start_paused = true)]
+async fn a_restart_asks_no_tdmrep_json_again_within_its_life() {
+    let file = Answer::status(200).content("application/json", r#"[{"location":"/closed","tdm-reservation":1}]"#);
+    let absent = || Answer::status(404);
+    for (name, answers, is_there) in
+        [("there", [file, Answer::status(503)], true), ("none", [absent(), absent()], false)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().page_answers(TDMREP, answers).page("/", Answer::text("x"));
+        let (net, observer) = web(site);
+        let known = |process: &Process| match process.gate.judge(&page("/closed")) {
+            Judgement::Allow(allowance) => allowance.decision().site.tdmrep.clone(),
+            other => panic!("{name}: {other:?}"),
+        };
+        let told = Arc::new(Told::default());
+        let first = Process::asking(&net, dir.path(), START, &told);
+        assert!(first.visit("/").await.is_some());
+        assert!(known(&first).unwrap().copy.is_some() == is_there && told.0.lock().unwrap().is_empty(), "{name}");
+        let wall = first.wall();
+        drop(first);
+        let second = Process::asking(&net, dir.path(), wall.after(HOUR * 20), &told);
+        assert!(second.visit("/").await.is_some());
+        assert_eq!(tdmrep_requests(&observer), 1, "{name}");
+        assert_eq!(known(&second).unwrap().copy.is_some(), is_there, "{name}");
+        let status = if is_there { 200 } else { 404 };
+        assert_eq!(*told.0.lock().unwrap(), [(format!("http://a.test{TDMREP}"), status, is_there)], "{name}");
+        drop(second);
+        let third = Process::asking(&net, dir.path(), wall.after(HOUR * 25), &told);
+        assert!(third.visit("/").await.is_some());
+        assert_eq!(tdmrep_requests(&observer), 2, "{name}: its life was over");
+        assert_eq!(known(&third).unwrap().copy.is_some(), is_there, "{name}: what was not learnt takes nothing back");
+    }
+}
+
+/// More than is held in memory: what the cache lets go is remembered, and asked for once all the same.
+#[tokio::test(start_paused = true)]
+async fn what_the_cache_lets_go_is_not_asked_for_again() {
+    const ORIGINS: usize = 44;
+    let rule = "{\"location\":\"/\",\"tdm-reservation\":1,\"x\":\"".to_owned() + &"x".repeat(2000) + "\"}";
+    let body = format!("[{}]", vec![rule; 500].join(","));
+    let site = |n: usize| {
+        let file = Answer::status(200).content("application/json", body.clone());
+        Site::new().name(format!("s{n}.test")).page(TDMREP, file)
+    };
+    let (net, observer) = (0..ORIGINS).fold(Web::builder(1), |web, n| web.site(site(n))).build().unwrap().in_memory();
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::asking(&net, dir.path(), START, &Arc::default());
+    for round in 1..=2 {
+        for n in 0..ORIGINS {
+            let url = CrawlUrl::parse(&format!("http://s{n}.test/")).unwrap();
+            assert_eq!(process.gate.robots(url.origin()).await.hold, None);
+            let Judgement::Allow(allowance) = process.gate.judge(&url) else { panic!("round {round}, {n}") };
+            assert!(allowance.decision().site.tdmrep.as_ref().unwrap().copy.is_some(), "round {round}, {n}");
+        }
+        assert_eq!(tdmrep_requests(&observer), ORIGINS, "round {round}");
+    }
 }

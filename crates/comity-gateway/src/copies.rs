@@ -41,8 +41,12 @@ impl Recorder for Copies {
         self.next.robots_visit(visit)
     }
 
-    fn tdmrep_visit(&self, visit: comity_gate::SiteFileVisit) -> BoxFuture<'_, ()> {
-        self.next.tdmrep_visit(visit)
+    fn site_file_visit(&self, visit: comity_gate::SiteFileVisit) -> BoxFuture<'_, ()> {
+        self.next.site_file_visit(visit)
+    }
+
+    fn site_file_recalled(&self, recalled: comity_gate::RecalledFile) -> BoxFuture<'_, ()> {
+        self.next.site_file_recalled(recalled)
     }
 
     fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()> {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use comity_fetch::Fetcher;
-use comity_gate::{Gate, GateConfig};
+use comity_gate::{AskFiles, AskTdmrep, Gate, GateConfig};
 use comity_policy::{Clock, Random};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
@@ -53,7 +53,8 @@ impl Gateway {
         config.check()?;
         let version = version(&gate, &config);
         let copies = Arc::new(Copies::before(gate.recorder.clone()));
-        let gate = GateConfig { token_lists: token_lists(&gate, &config), recorder: copies.clone(), ..gate };
+        let ask = AskFiles { tdmrep: ask_tdmrep(gate.ask.tdmrep, &config), ..gate.ask };
+        let gate = GateConfig { token_lists: token_lists(&gate, &config), recorder: copies.clone(), ask, ..gate };
         let house = House {
             gate: Gate::new(fetcher.clone(), clock, random.clone(), gate),
             fetcher,
@@ -105,18 +106,32 @@ fn token_lists(gate: &GateConfig, config: &GatewayConfig) -> Vec<Vec<comity_robo
     lists
 }
 
+/// Whether tdmrep.json is asked for: where needed goes by what the customer may declare, and one without purposes may want
+/// anything.
+fn ask_tdmrep(asked: AskTdmrep, config: &GatewayConfig) -> AskTdmrep {
+    let purposes = &config.customer.purposes;
+    match asked {
+        AskTdmrep::WhenNeeded if purposes.is_empty() || asked.asks(purposes) => AskTdmrep::Always,
+        AskTdmrep::WhenNeeded => AskTdmrep::Never,
+        AskTdmrep::Always | AskTdmrep::Never => asked,
+    }
+}
+
 /// The settings that decide, by digest: two nodes with the same one decide alike. Secrets take no part, nor do opt-outs,
 /// whose files grow meanwhile.
 fn version(gate: &GateConfig, config: &GatewayConfig) -> String {
     let GatewayConfig { customer, combine_tokens, ports, hold_max, .. } = config;
     let settings = format!(
-        "{:?} {:?} {:?} {:?} {:?} {:?} {customer:?} {combine_tokens:?} {ports:?} {hold_max:?}",
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {customer:?} {combine_tokens:?} {ports:?} {hold_max:?}",
         gate.identity,
         gate.politeness,
         gate.robots,
         gate.max_rate,
         gate.max_rate_domain,
-        gate.overrides.all()
+        gate.overrides.all(),
+        gate.ask,
+        gate.grants.all(),
+        gate.reviews.all()
     );
     let digest: [u8; 32] = Sha256::digest(settings.as_bytes()).into();
     format!("sha256:{}", comity_policy::Digest::from_bytes(digest))

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use comity_policy::{
-    Decision, Instant, OptOut, Overridden, Reason, RobotsEvidence, RobotsState, RuleEvidence, Standing,
+    Decision, Instant, OptOut, Overridden, Reason, RobotsEvidence, RobotsState, RuleEvidence, SiteFile, Standing,
 };
 use comity_signals::{Place, Preferences, Statement, Verdict as Said};
 use comity_url::CrawlUrl;
@@ -31,11 +31,24 @@ pub(crate) fn record(house: &House, ruling: &Ruling, url: &CrawlUrl, wishes: Opt
         "rule": rule(ruling, &evidence),
         "robots": robots(house, &evidence),
         "signals": ruling.decision.as_ref().map(|decision| signals(&decision.preferences)).unwrap_or_default(),
+        "tdmrep": ruling.decision.as_ref().and_then(|decision| decision.site.tdmrep.as_deref()).map(site_file),
         "budget": budget(house, url),
         "override": ruling.decision.as_ref().and_then(|decision| decision.overridden.as_deref()).map(overridden),
         "optout": ruling.decision.as_ref().and_then(|decision| decision.optout.as_deref()).map(optout),
         "policy_version": house.version,
         "node": house.config.name,
+    })
+}
+
+/// A file in which the site speaks about use, as far as it was known.
+fn site_file(file: &SiteFile) -> Value {
+    json!({
+        "state": file.state.as_str(),
+        "http_status": file.status,
+        "asked_at": file.asked.to_string(),
+        "fetched_at": file.copy.as_ref().map(|copy| copy.fetched.to_string()),
+        "sha256": file.copy.as_ref().map(|copy| copy.digest.to_string()),
+        "final_url": file.final_url.as_ref().map(CrawlUrl::as_str),
     })
 }
 

@@ -4,6 +4,7 @@ mod support;
 
 use std::time::Duration;
 
+use comity_gate::{AskFiles, AskTdmrep};
 use comity_testweb::{Answer, Site};
 use serde_json::{Value, json};
 use support::{KEY, Profile};
@@ -32,6 +33,7 @@ async fn a_record_tells_everything_a_decision_rests_on() {
                    "sha256": sha256, "final_url": "http://a.example/robots.txt", "bytes": RULES.len(), "truncated": false,
                    "group": ["custbot"], "crawl_delay_s": 2.0},
         "signals": [],
+        "tdmrep": null,
         "budget": {"origin_delay_s": 2.0, "origin_conc": 1, "wait_ms": 2000, "clock": "rate.crawl_delay"},
         "override": null, "optout": null, "policy_version": version, "node": "comity",
     });
@@ -47,6 +49,40 @@ async fn a_record_tells_everything_a_decision_rests_on() {
     }
     assert_eq!(room.seen(), ["/robots.txt"]);
     assert_eq!(room.gateway.gate().in_flight(), 0);
+}
+
+/// As in a crawl: asked for once, before the first page, where the customer may declare what it speaks about.
+#[tokio::test(start_paused = true)]
+async fn tdmrep_json_decides_for_whoever_may_declare_what_it_speaks_about() {
+    const TDMREP: &str = "/.well-known/tdmrep.json";
+    let reserved = r#"[{"location":"/closed","tdm-reservation":1}]"#;
+    let rows: [(&[&str], AskTdmrep, bool); 6] = [
+        (&["tdm"], AskTdmrep::WhenNeeded, true),
+        (&["ai_train"], AskTdmrep::WhenNeeded, true),
+        (&[], AskTdmrep::WhenNeeded, true),
+        (&["search"], AskTdmrep::WhenNeeded, false),
+        (&["search"], AskTdmrep::Always, true),
+        (&["tdm"], AskTdmrep::Never, false),
+    ];
+    for (purposes, tdmrep, asks) in rows {
+        let mut profile = Profile::default();
+        profile.gateway.customer.purposes = purposes.iter().map(|purpose| purpose.parse().unwrap()).collect();
+        profile.ask = AskFiles { tdmrep, ..AskFiles::default() };
+        let file = Answer::status(200).content("application/json", reserved);
+        let room = profile
+            .open([Site::new().name("a.example").page(TDMREP, file).page("/closed", Answer::text("x"))])
+            .unwrap();
+        let denies = asks && purposes != ["search"];
+        for _ in 0..2 {
+            let record = room.decide(&json!({"url": "http://a.example/closed/1"})).await;
+            assert_eq!(record["verdict"] == json!("deny"), denies, "{purposes:?} {tdmrep:?}: {record}");
+            assert_eq!(record["reason"].as_str().unwrap().starts_with("signal."), denies, "{purposes:?}: {record}");
+            assert_eq!(record["tdmrep"]["state"].as_str(), asks.then_some("read"), "{purposes:?}: {record}");
+        }
+        let seen = room.seen();
+        let wanted = if asks { vec!["/robots.txt", TDMREP] } else { vec!["/robots.txt"] };
+        assert_eq!(seen, wanted, "{purposes:?} {tdmrep:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use comity_signals::{Declared, Preferences, Purpose, Source, Statement, Verdict};
 use comity_url::Origin;
 
-use crate::{Decision, Grant, Lifting, OverrideScope, Reason, Terms, WallTime};
+use crate::{Decision, Grant, Lifting, NamedLicence, OverrideScope, Reason, Terms, WallTime};
 
 /// Proof that the body of an answer may be kept. Whatever keeps bodies asks for one by value; it cannot be copied:
 ///
@@ -87,10 +87,15 @@ impl Silence {
 pub struct Answered {
     /// What was known before and what the answer says, combined.
     pub preferences: Preferences,
+    /// The licences that the answer names or holds, whose statements are among the preferences.
+    pub licences: Vec<NamedLicence>,
     /// Whose words they are.
     pub stage: Stage,
     /// More may follow, so that silence is none yet.
     pub more: bool,
+    /// A page whose head could not be read to its end, since its content coding is unknown or broken: it may hold a refusal
+    /// that nobody has seen.
+    pub hidden: bool,
 }
 
 /// Decides a second time, by what the answer to a request that `before` let through has said so far.
@@ -98,17 +103,26 @@ pub struct Answered {
 /// It is withheld when every declared purpose is one that signals speak about, and each is denied, or unspecified under
 /// [`Silence::Refuse`] once all was read. `noindex` and its kin (`none`, a past `unavailable_after`) deny `search` in the
 /// record, and refuse with other denials, never by themselves (design §7). A signals override lifts the refusal.
+///
+/// A page that cannot be decoded is withheld as `fetch.coding` where its head could have refused every declared purpose: it is
+/// not known that it did not.
 #[must_use]
 pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, terms: &Terms, now: WallTime) -> Content {
-    let Answered { preferences, stage, more } = said;
+    let Answered { preferences, licences, stage, more, hidden } = said;
     let silence = if more { Silence::Proceed } else { terms.silence };
-    let grants = granted(&preferences, terms, origin, now);
+    let grants = granted(&preferences, hidden, terms, origin, now);
     let refusal = refusal(&terms.purposes, &preferences, silence, &grants);
+    let by_word = refusal.is_some_and(|reason| reason != Reason::SignalUnspecified);
+    let is_hidden = hidden && !by_word && a_page_could_refuse(terms, &grants);
+    let refusal = if is_hidden { Some(Reason::FetchCoding) } else { refusal };
     let mut lifting = Lifting::again(before, terms, origin, now);
     let refusal = refusal.filter(|reason| !lifting.lifts(OverrideScope::Signals, *reason));
     let reason = refusal.unwrap_or(before.reason);
+    let mut site = before.site.clone();
+    site.licences.extend(licences);
     let second = Decision {
         reason,
+        site,
         preferences,
         stage,
         before: Some(before.clone()),
@@ -124,9 +138,10 @@ pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, te
     }
 }
 
-/// The grants that lift a denial, or a silence that is set to refuse, of a declared purpose.
+/// The grants that lift a denial, a silence that is set to refuse, or one that may be `hidden` words, of a declared purpose.
 pub(crate) fn granted(
     preferences: &Preferences,
+    hidden: bool,
     terms: &Terms,
     origin: &Origin,
     now: WallTime,
@@ -136,7 +151,7 @@ pub(crate) fn granted(
     }
     let lifts = |purpose: &Purpose| match preferences.verdict(*purpose) {
         Verdict::Denied => true,
-        Verdict::Unspecified => terms.silence == Silence::Refuse,
+        Verdict::Unspecified => terms.silence == Silence::Refuse || hidden,
         Verdict::Allowed => false,
     };
     let judged = terms.purposes.iter().filter_map(|declared| declared.judged()).filter(lifts);
@@ -163,8 +178,23 @@ pub(crate) fn refusal(
         return None;
     }
     let is_silent = |purpose: Purpose| preferences.verdict(purpose) == Verdict::Unspecified;
-    let denied = judged().find(|purpose| drops(preferences, *purpose)).map(Reason::of_signal);
+    let denied = judged().find(|purpose| drops(preferences, *purpose)).map(|one| denied_by(preferences, one));
     denied.or_else(|| judged().any(is_silent).then_some(Reason::SignalUnspecified))
+}
+
+/// Whether there are words of a page that would refuse all that it is wanted for: every purpose is judged and held by no grant,
+/// and one of them is more than `search`, of which the metas of a page can only say that an index is not to show it.
+fn a_page_could_refuse(terms: &Terms, grants: &[(Purpose, Arc<Grant>)]) -> bool {
+    let is_open = |purpose: Purpose| !grants.iter().any(|(granted, _)| *granted == purpose);
+    let judged = || terms.purposes.iter().map(|declared| declared.judged());
+    judged().all(|purpose| purpose.is_some_and(is_open)) && judged().flatten().any(|one| one != Purpose::Search)
+}
+
+/// The reason of a refusal whose first denied purpose is this: the site's own word, where there is one.
+fn denied_by(preferences: &Preferences, purpose: Purpose) -> Reason {
+    let denies = |said: &&Statement| said.purpose == purpose && said.verdict == Verdict::Denied && !is_noindex(said);
+    let mut denials = preferences.statements().iter().filter(denies);
+    if denials.all(|said| said.source == Source::Terms) { Reason::TermsDenied } else { Reason::of_signal(purpose) }
 }
 
 /// Whether a denial of `purpose` says more than that an index is not to show the page.

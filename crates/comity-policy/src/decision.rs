@@ -6,7 +6,7 @@ use comity_signals::Preferences;
 use comity_url::CrawlUrl;
 
 use crate::robots_life::Known;
-use crate::{Digest, Failing, Grant, OptOut, Overridden, Reason, Silence, Stage, TdmFile, WallTime};
+use crate::{Digest, Failing, Grant, OptOut, Overridden, Reason, Silence, SiteFiles, Stage, WallTime};
 
 /// A judgement with everything that a reader needs to check it years later.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ pub struct Decision {
     pub overridden: Option<Arc<Overridden>>,
     /// The opt-out that refused.
     pub optout: Option<Arc<OptOut>>,
-    /// What was known of the site's tdmrep.json; `None` where it is not asked for.
-    pub tdmrep: Option<Arc<TdmFile>>,
+    /// What was known of the files in which the site speaks about use.
+    pub site: SiteFiles,
     /// What it rests on.
     pub stage: Stage,
     /// Of a second decision: when it was made, and the first, whose `decided` and robots.txt stand here, too.
@@ -50,7 +50,7 @@ impl Decision {
             preferences: Preferences::none(),
             overridden: None,
             optout: None,
-            tdmrep: None,
+            site: SiteFiles { tdmrep: None, ai_txt: None, licences: Vec::new() },
             stage: Stage::Before,
             again: decided,
             before: None,

@@ -2,12 +2,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_robots::{Evidence, RuleSet};
-use comity_signals::{Declared, Preferences, Purpose};
+use comity_signals::{Declared, Preferences, Purpose, SignalOptions, TdmReading};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{
-    AskedPace, Decision, Grant, Grants, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, RobotsBasis,
-    RobotsCopy, RobotsLife, RobotsState, RuleEvidence, Silence, Standing, TdmFile, Vantage, WallTime, content,
+    AskedPace, Decision, Grant, Grants, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, Reviews,
+    RobotsBasis, RobotsCopy, RobotsLife, RobotsState, RuleEvidence, Silence, SiteFile, SiteFiles, Standing, Vantage,
+    WallTime, content,
 };
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
@@ -122,16 +123,16 @@ pub struct Hold {
 /// names, never an opt-out and never [`Judgement::NeedsRobots`]; what it lifted stands in the decision.
 #[must_use]
 pub fn judge(url: &CrawlUrl, life: &RobotsLife, terms: &Terms, optouts: &OptOuts, now: WallTime) -> Judgement {
-    judge_site(url, life, None, terms, optouts, now)
+    judge_site(url, life, SiteFiles::NONE, terms, optouts, now)
 }
 
-/// [`judge`] where the site's tdmrep.json is known, too: what it says of `url` counts like the signals of robots.txt. Whoever
-/// has none judges by none; that it has to be fetched first is not said here.
+/// [`judge`] where the site's files about use are known, too: what they say of `url` counts like the signals of robots.txt.
+/// Whoever has none judges by none; that one has to be fetched first is not said here.
 #[must_use]
 pub fn judge_site(
     url: &CrawlUrl,
     life: &RobotsLife,
-    tdmrep: Option<&Arc<TdmFile>>,
+    site: &SiteFiles,
     terms: &Terms,
     optouts: &OptOuts,
     now: WallTime,
@@ -143,7 +144,7 @@ pub fn judge_site(
         return Judgement::NeedsRobots(url.origin().clone());
     }
     let mut lifting = Lifting::of(life, terms, now);
-    let open = |url, robots, lifting, now| open(url, robots, (tdmrep, terms), lifting, now);
+    let open = |url, robots, lifting, now| open(url, robots, (site, terms), lifting, now);
     match life.standing(now) {
         Standing::Unknown => Judgement::NeedsRobots(life.origin().clone()),
         Standing::Unreachable(_) if life.is_due(now) => Judgement::NeedsRobots(life.origin().clone()),
@@ -155,7 +156,7 @@ pub fn judge_site(
         }
         Standing::Rules { copy, stale } => {
             let state = if stale { RobotsState::StaleOk } else { RobotsState::Fresh };
-            by_rules(url, copy, |list| life.basis(state, list), (tdmrep, terms), lifting, now)
+            by_rules(url, copy, |list| life.basis(state, list), (site, terms), lifting, now)
         }
         Standing::Denied if lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallowAll) => {
             open(url, life.basis(RobotsState::Absent, 0), lifting, now)
@@ -167,31 +168,33 @@ pub fn judge_site(
     }
 }
 
-/// What is known of tdmrep.json, and the settings.
-type Basis<'a> = (Option<&'a Arc<TdmFile>>, &'a Terms);
+/// What is known of the site's files, and the settings.
+type Basis<'a> = (&'a SiteFiles, &'a Terms);
 
-/// Allowed, as far as no rule is known: what tdmrep.json says stays.
+/// Allowed, as far as no rule is known: what the site's files and its terms say stays.
 fn open(
     url: &CrawlUrl,
     robots: RobotsBasis,
-    (tdmrep, terms): Basis<'_>,
+    (site, terms): Basis<'_>,
     mut lifting: Lifting,
     now: WallTime,
 ) -> Judgement {
-    let preferences = with_tdmrep(Preferences::none(), tdmrep, url);
-    let grants = content::granted(&preferences, terms, url.origin(), now);
+    let preferences = with_site(Preferences::none(), (site, terms), url);
+    let grants = content::granted(&preferences, false, terms, url.origin(), now);
     let refusal = terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied));
     let reason = refusal.unwrap_or(Reason::OkNoRules);
-    let tdmrep = tdmrep.cloned();
-    let decision = lifting.settle(Decision { preferences, tdmrep, grants, ..Decision::bare(reason, robots, now) });
+    let site = site.clone();
+    let decision = lifting.settle(Decision { preferences, site, grants, ..Decision::bare(reason, robots, now) });
     if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
 }
 
-fn with_tdmrep(known: Preferences, tdmrep: Option<&Arc<TdmFile>>, url: &CrawlUrl) -> Preferences {
-    let Some(copy) = tdmrep.and_then(|file| file.copy.as_ref()) else { return known };
-    let target = url.request_target().as_bytes();
-    comity_signals::TdmReading::of_file(&copy.rules, target, comity_signals::SignalOptions::default())
-        .preferences(known)
+fn with_site(known: Preferences, (site, terms): Basis<'_>, url: &CrawlUrl) -> Preferences {
+    let (origin, target) = (url.origin(), url.request_target().as_bytes());
+    let known = match site.tdmrep.as_deref().and_then(SiteFile::tdmrep) {
+        Some(rules) => TdmReading::of_file(rules, target, SignalOptions::default()).preferences(known),
+        None => known,
+    };
+    known.with(site.statements(origin, target)).with(terms.reviews.statements(origin))
 }
 
 /// What the operator wants and accepts: the settings of a judgement.
@@ -210,6 +213,8 @@ pub struct Terms {
     pub silence: Silence,
     /// Uses that a licence, a contract or a law permits.
     pub grants: Grants,
+    /// What was read in the terms of sites: denials count like statements.
+    pub reviews: Reviews,
 }
 
 impl Default for Terms {
@@ -221,6 +226,7 @@ impl Default for Terms {
             overrides: Overrides::default(),
             silence: Silence::Proceed,
             grants: Grants::default(),
+            reviews: Reviews::default(),
         }
     }
 }
@@ -236,7 +242,7 @@ fn by_rules(
     url: &CrawlUrl,
     copy: &RobotsCopy,
     basis: impl Fn(usize) -> RobotsBasis,
-    (tdmrep, terms): Basis<'_>,
+    (site, terms): Basis<'_>,
     mut lifting: Lifting,
     now: WallTime,
 ) -> Judgement {
@@ -261,17 +267,17 @@ fn by_rules(
     let preferences = strictest_preferences(copy, target, if lifted { Access::Lifted } else { Access::ByRules });
     let is_open = verdict.allowed() || lifted;
     // A path that may not be crawled has no preferences.
-    let preferences = if is_open { with_tdmrep(preferences, tdmrep, url) } else { Preferences::none() };
-    let grants = content::granted(&preferences, terms, url.origin(), now);
+    let preferences = if is_open { with_site(preferences, (site, terms), url) } else { Preferences::none() };
+    let grants = content::granted(&preferences, false, terms, url.origin(), now);
     let refusal = if is_open {
         terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
     } else {
         Some(Reason::RobotsDisallow)
     };
     let reason = refusal.unwrap_or(reason);
-    let tdmrep = tdmrep.cloned();
+    let site = site.clone();
     let decision =
-        lifting.settle(Decision { rule, preferences, tdmrep, grants, ..Decision::bare(reason, basis(list), now) });
+        lifting.settle(Decision { rule, preferences, site, grants, ..Decision::bare(reason, basis(list), now) });
     if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
 }
 

@@ -35,10 +35,11 @@
 //! | `robots_event`, `robots_life` | [`RobotsEvent`], [`RobotsLife`]: the states of one origin's robots.txt |
 //! | `life_memory`, `pace_memory` | [`LifeMemory`], [`PaceMemory`]: lives and paces over restarts |
 //! | `judge`, `decision` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
-//! | `site_file` | [`TdmFile`]: what is known of a site's tdmrep.json |
+//! | `site_file` | [`SiteFile`]: what is known of a site's tdmrep.json, its ai.txt, its licences |
 //! | `content` | [`judge_content`], [`ContentPermit`]: may the answer be kept |
 //! | `overrides` | [`Override`], [`Overrides`]: written exceptions per origin, which run out |
 //! | `grants` | [`Grant`], [`Grants`]: uses that a licence, a contract or a law permits |
+//! | `reviews` | [`Review`], [`Reviews`]: what was read in the terms of sites |
 //! | `optout` | [`OptOuts`]: origins and domains that see no request at all |
 //! | `politeness`, `pace`, `pacer`, `slot` | [`Politeness`], [`OriginPace`], [`AddressPace`], [`Pacer`], [`Slot`]: when |
 //! | `asked`, `hours` | [`AskedPace`]: what robots.txt asks about pace, hours of the day included |
@@ -73,6 +74,7 @@ mod random;
 mod rate_limit;
 mod reason;
 mod retry_after;
+mod reviews;
 mod robots_event;
 mod robots_life;
 mod site_file;
@@ -106,8 +108,9 @@ pub use random::{Random, SeededRandom};
 pub use rate_limit::{PaceFields, PaceNote, RateLimit};
 pub use reason::Reason;
 pub use retry_after::{parse_http_date, parse_retry_after};
+pub use reviews::{Review, ReviewDraft, ReviewError, Reviews};
 pub use robots_event::{OnUnreachable, RobotsCopy, RobotsEvent, RobotsPolicy, Validators};
 pub use robots_life::{Failing, RobotsLife, Standing};
-pub use site_file::{SiteFileState, TdmCopy, TdmFile};
+pub use site_file::{NamedLicence, SiteCopy, SiteFile, SiteFileKind, SiteFileState, SiteFiles, SiteRules};
 pub use slot::Slot;
 pub use vantage::{Form, Names, Vantage, Via};

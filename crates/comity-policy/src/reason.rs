@@ -147,12 +147,17 @@ impl Reason {
         }
     }
 
-    /// True for a refusal by what a site says of use.
+    /// True for a refusal by what a site says of use, in signals or in terms that were reviewed.
     #[must_use]
     pub const fn is_signal(self) -> bool {
         matches!(
             self,
-            Self::SignalSearch | Self::SignalAiInput | Self::SignalAiTrain | Self::SignalTdm | Self::SignalUnspecified
+            Self::SignalSearch
+                | Self::SignalAiInput
+                | Self::SignalAiTrain
+                | Self::SignalTdm
+                | Self::SignalUnspecified
+                | Self::TermsDenied
         )
     }
 

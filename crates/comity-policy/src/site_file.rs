@@ -1,12 +1,63 @@
-//! What is known of a file in which a site speaks about use for all of its pages: `/.well-known/tdmrep.json`.
+//! What is known of the files in which a site speaks about use: `/.well-known/tdmrep.json`, `/ai.txt`, licences, terms.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_signals::Tdmrep;
+use comity_signals::{AiTxt, RslCarrier, RslConditions, RslDocument, SignalOptions, Statement, Tdmrep, Verdict};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{Digest, WallTime};
+
+/// Which file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SiteFileKind {
+    /// `/.well-known/tdmrep.json` (TDMRep, 10 May 2024).
+    Tdmrep,
+    /// `/ai.txt` as Spawning defines it (2023).
+    AiTxt,
+    /// An RSL document that a site or a page names (RSL 1.0).
+    Licence,
+    /// Terms in prose: kept, never interpreted.
+    Terms,
+}
+
+impl SiteFileKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Tdmrep, Self::AiTxt, Self::Licence, Self::Terms];
+
+    /// The word of errands in records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tdmrep => "tdmrep",
+            Self::AiTxt => "ai_txt",
+            Self::Licence => "licence",
+            Self::Terms => "terms",
+        }
+    }
+
+    /// Where the file of `origin` stands, if it has a place of its own.
+    #[must_use]
+    pub fn url_on(self, origin: &Origin) -> Option<CrawlUrl> {
+        let path = match self {
+            Self::Tdmrep => "/.well-known/tdmrep.json",
+            Self::AiTxt => "/ai.txt",
+            Self::Licence | Self::Terms => return None,
+        };
+        origin.robots_url().join(path).ok()
+    }
+
+    /// Bytes that are taken of it: one more than is read of what is parsed, so that a longer one is known to be longer.
+    #[must_use]
+    pub const fn most_bytes(self) -> usize {
+        match self {
+            Self::Tdmrep => Tdmrep::MAX_BYTES + 1,
+            Self::AiTxt => 512 * 1024,
+            Self::Licence => RslDocument::MAX_BYTES + 1,
+            Self::Terms => 2 << 20,
+        }
+    }
+}
 
 /// What asking for the file came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +75,9 @@ pub enum SiteFileState {
 }
 
 impl SiteFileState {
+    /// Every state.
+    pub const ALL: [Self; 5] = [Self::Read, Self::Absent, Self::RedirectLimit, Self::Unreachable, Self::NotAsked];
+
     /// The word of records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -48,12 +102,12 @@ impl SiteFileState {
     }
 }
 
-/// `/.well-known/tdmrep.json` of one origin: never changed, only replaced.
+/// One such file: never changed, only replaced.
 ///
 /// That nothing was learnt is no permission and no denial: it is silence, with its name in the record, and what the operator
 /// has set for silence decides (docs/decisions/0052).
 #[derive(Clone, Debug)]
-pub struct TdmFile {
+pub struct SiteFile {
     /// What asking came to, the last time.
     pub state: SiteFileState,
     /// HTTP status of the last answer.
@@ -65,39 +119,156 @@ pub struct TdmFile {
     /// Where redirects led; `None` where it was answered at its own place.
     pub final_url: Option<CrawlUrl>,
     /// The copy that holds, of now or of before.
-    pub copy: Option<TdmCopy>,
+    pub copy: Option<SiteCopy>,
 }
 
-/// A copy of the file.
+/// A copy of a file.
 #[derive(Clone, Debug)]
-pub struct TdmCopy {
+pub struct SiteCopy {
     /// SHA-256 of its bytes as far as they are read.
     pub digest: Digest,
     /// When it was received.
     pub fetched: WallTime,
     /// What it says.
-    pub rules: Arc<Tdmrep>,
+    pub rules: SiteRules,
 }
 
-impl TdmFile {
-    /// The place of the file (TDMRep, 10 May 2024).
-    pub const PATH: &'static str = "/.well-known/tdmrep.json";
+/// What a copy says, compiled.
+#[derive(Clone, Debug)]
+pub enum SiteRules {
+    /// Reservations.
+    Tdmrep(Arc<Tdmrep>),
+    /// Rules about training, read for each list of own tokens.
+    AiTxt(Arc<[AiTxt]>),
+    /// A licence.
+    Licence(Arc<RslDocument>),
+    /// Prose: nothing is read.
+    Terms,
+}
 
-    /// Where the file of `origin` stands.
+impl SiteRules {
+    /// Reads a body. `lists` are the ordered lists of own product tokens.
     #[must_use]
-    pub fn url(origin: &Origin) -> Option<CrawlUrl> {
-        origin.robots_url().join(Self::PATH).ok()
+    pub fn read(kind: SiteFileKind, body: &[u8], origin: &Origin, lists: &[Vec<String>]) -> Self {
+        match kind {
+            SiteFileKind::Tdmrep => Self::Tdmrep(Arc::new(Tdmrep::parse(body, origin.as_str()))),
+            SiteFileKind::AiTxt => {
+                let read = |list: &Vec<String>| {
+                    let tokens: Vec<&str> = list.iter().map(String::as_str).collect();
+                    AiTxt::parse(body, &tokens)
+                };
+                Self::AiTxt(lists.iter().map(read).collect())
+            }
+            SiteFileKind::Licence => Self::Licence(Arc::new(RslDocument::parse(body))),
+            SiteFileKind::Terms => Self::Terms,
+        }
     }
 
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Tdmrep(rules) => rules.heap_bytes() + size_of::<Tdmrep>(),
+            Self::AiTxt(lists) => lists.iter().map(|one| one.heap_bytes() + size_of::<AiTxt>()).sum(),
+            Self::Licence(document) => document.heap_bytes() + size_of::<RslDocument>(),
+            Self::Terms => 0,
+        }
+    }
+}
+
+impl SiteFile {
     /// True when it is to be asked before anything else of its origin.
     #[must_use]
     pub fn is_due(&self, now: WallTime) -> bool {
         self.until <= now
     }
 
+    /// Its reservations, if it is a tdmrep.json that could be had.
+    #[must_use]
+    pub fn tdmrep(&self) -> Option<&Tdmrep> {
+        match &self.copy.as_ref()?.rules {
+            SiteRules::Tdmrep(rules) => Some(rules),
+            _ => None,
+        }
+    }
+
+    /// The licence, if it is one that could be had.
+    #[must_use]
+    pub fn licence(&self) -> Option<&RslDocument> {
+        match &self.copy.as_ref()?.rules {
+            SiteRules::Licence(document) => Some(document),
+            _ => None,
+        }
+    }
+
+    /// What an ai.txt says of training on the resource at `target`: for several lists of tokens the strictest.
+    #[must_use]
+    pub fn ai_txt(&self, target: &[u8]) -> Option<Statement> {
+        let SiteRules::AiTxt(lists) = &self.copy.as_ref()?.rules else { return None };
+        let mut said = lists.iter().filter_map(|rules| rules.statement(target));
+        let first = said.next()?;
+        Some(if first.verdict == Verdict::Denied {
+            first
+        } else {
+            said.find(|said| said.verdict == Verdict::Denied).unwrap_or(first)
+        })
+    }
+
     /// Bytes that it holds beside itself.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.copy.as_ref().map_or(0, |copy| copy.rules.heap_bytes() + size_of::<Tdmrep>())
+        self.copy.as_ref().map_or(0, |copy| copy.rules.heap_bytes())
+    }
+}
+
+/// A licence that a site or a page names, and what is known of it.
+#[derive(Clone, Debug)]
+pub struct NamedLicence {
+    /// Where it stands.
+    pub url: CrawlUrl,
+    /// Where it is named.
+    pub carrier: RslCarrier,
+    /// What is known.
+    pub file: Arc<SiteFile>,
+}
+
+impl NamedLicence {
+    /// Licences that are known of one page at most, those of its site among them (our choice).
+    pub const MOST: usize = 16;
+
+    /// What it says of the resource at `target` of `origin`. No condition of a licence counts as met: a permission under one is
+    /// a denial, marked as conditional.
+    #[must_use]
+    pub fn statements(&self, origin: &Origin, target: &[u8]) -> Vec<Statement> {
+        let Some(document) = self.file.licence() else { return Vec::new() };
+        let conditions = RslConditions::default();
+        document.read(origin.as_str(), target, self.carrier, &conditions, SignalOptions::default()).statements
+    }
+}
+
+/// What is known of the files of one site.
+#[derive(Clone, Debug, Default)]
+pub struct SiteFiles {
+    /// tdmrep.json; `None` where it is not asked for.
+    pub tdmrep: Option<Arc<SiteFile>>,
+    /// ai.txt; `None` where it is not asked for.
+    pub ai_txt: Option<Arc<SiteFile>>,
+    /// The licences that its robots.txt names, and after the second decision those that the page names; at most
+    /// [`NamedLicence::MOST`].
+    pub licences: Vec<NamedLicence>,
+}
+
+impl SiteFiles {
+    /// Nothing is known, since nothing is asked for.
+    pub const NONE: &'static Self = &Self { tdmrep: None, ai_txt: None, licences: Vec::new() };
+
+    /// True when nothing is asked for.
+    #[must_use]
+    pub const fn is_none(&self) -> bool {
+        self.tdmrep.is_none() && self.ai_txt.is_none() && self.licences.is_empty()
+    }
+
+    /// What the files say of the resource at `target`, but for tdmrep.json, whose later layers take its place.
+    pub fn statements<'a>(&'a self, origin: &'a Origin, target: &'a [u8]) -> impl Iterator<Item = Statement> + 'a {
+        let ai_txt = self.ai_txt.iter().filter_map(move |file| file.ai_txt(target));
+        ai_txt.chain(self.licences.iter().flat_map(move |named| named.statements(origin, target)))
     }
 }

@@ -56,6 +56,13 @@ impl AiTxt {
         self.rules.is_empty()
     }
 
+    /// Bytes of memory that the rules take, for a cache that is bounded in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        // The pattern is about as long as it was written.
+        self.rules.iter().map(|rule| size_of::<AiRule>() + rule.written.len() * 2).sum()
+    }
+
     /// What the file says of training on the resource at `target`: the longest pattern that matches the path decides, at a
     /// tie the denial (our choice). The query does not count.
     #[must_use]

@@ -81,6 +81,8 @@ pub enum Source {
     AiTxt,
     /// `/trust.txt` or `/.well-known/trust.txt` (JournalList, April 2024).
     TrustTxt,
+    /// Terms in prose, as somebody has read them for the operator: no reader of this crate.
+    Terms,
 }
 
 impl Source {
@@ -106,6 +108,7 @@ impl Source {
             Self::Rsl => "rsl",
             Self::AiTxt => "ai.txt",
             Self::TrustTxt => "trust.txt",
+            Self::Terms => "terms",
         }
     }
 
@@ -127,6 +130,7 @@ impl Source {
             Self::Rsl => "RSL-SPEC-1.0, 2025-12-10",
             Self::AiTxt => "ai.txt, Spawning, 2023",
             Self::TrustTxt => "trust.txt, 2024-04",
+            Self::Terms => "terms in prose, reviewed for the operator",
         }
     }
 

@@ -48,6 +48,7 @@
 //! | judge it | [`Observer::audit`], [`Auditor`], [`Audit`], [`Violation`], [`Breach`] |
 //! | know what was to be found | [`Observer::expected`], [`Expected`] |
 //! | put proxies between a client and the web | [`ExitNet`] |
+//! | have its sites answer by https, too | [`SecureNet`], of the feature `hostile` |
 //! | have servers that misbehave | module `hostile`, of the feature of that name |
 
 mod answer;
@@ -72,6 +73,8 @@ mod reply;
 mod request;
 mod robots_step;
 mod scan;
+#[cfg(feature = "hostile")]
+mod secure;
 mod site;
 mod tap;
 mod web;
@@ -88,5 +91,7 @@ pub use loopback::Served;
 pub use memory::MemoryNet;
 pub use observer::Observer;
 pub use request::Request;
+#[cfg(feature = "hostile")]
+pub use secure::SecureNet;
 pub use site::{ConnectFault, Site};
 pub use web::{Web, WebBuilder};

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::builder::AgentText;
-use crate::config::{ConfigError, ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring, grant_notes};
+use crate::config::{ConfigError, ConfigFile, CrawlConfig, RevisitPolicy, Span, expiring, use_notes};
 use crate::context::Handles;
 use crate::control::server::serve;
 use crate::control::socket::{self, Door, NoDoor};
@@ -219,7 +219,7 @@ impl CrawlerBuilder {
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = config.notes.clone();
         notes.extend(expiring(&config.overrides, clock.wall())?);
-        notes.extend(grant_notes(&config.grants, clock.wall()));
+        notes.extend(use_notes(&config, clock.wall()));
         // Whoever passes randomness in gets all of it from there: one seed, one run (invariant 13).
         let key = parts.random.as_deref().map_or_else(archive::fresh_key, |random| Ok(drawn_key(random)))?;
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
@@ -356,7 +356,8 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
         robots: config.robots.clone(),
         silence: config.signals.silence,
         grants: config.grants.clone(),
-        tdmrep: config.signals.tdmrep,
+        reviews: config.reviews.clone(),
+        ask: config.signals.ask,
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,
         state,

@@ -9,12 +9,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use comity_archive::{
     ArchiveError, Basis, ConfigFacts, Context, Earlier, Event, EvidenceKind, EvidenceStore, Fetched, NotFetched,
-    SharedArchive, Target,
+    SharedArchive, Target, TermsLink,
 };
 use comity_fetch::BoxFuture;
 use comity_frontier::{Lease, RecordMark, RefusedLease, UserData, Visited};
-use comity_gate::{RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit, StateDir};
-use comity_policy::{Capture, Clock, Decision, Errand, Instant, Reason, TdmFile};
+use comity_gate::{RecalledFile, RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit, StateDir};
+use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
@@ -130,6 +130,7 @@ impl Trip {
             seed: self.seed,
             attempt: self.attempt,
             file: None,
+            terms: Vec::new(),
         }
     }
 }
@@ -188,16 +189,18 @@ impl Keeper {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Records an exchange; `earlier` is the capture that it repeats. Gives what a later one can point at.
+    /// Records an exchange; `earlier` is the capture that it repeats, `terms` are links of the answer. Gives what a later one can
+    /// point at.
     pub(crate) async fn fetched(
         &self,
         trip: &Trip,
         capture: Capture,
         decision: Arc<Decision>,
-        earlier: Option<Earlier>,
+        (earlier, terms): (Option<Earlier>, Vec<TermsLink>),
     ) -> Result<Option<Earlier>, Error> {
         let errand = Errand::Judged(decision);
-        let event = Fetched { capture, errand, robots_copy: None, earlier, context: trip.context() };
+        let context = Context { terms, ..trip.context() };
+        let event = Fetched { capture, errand, robots_copy: None, earlier, context };
         self.append(Event::Fetched(Box::new(event))).await
     }
 
@@ -292,10 +295,24 @@ impl Recorder for Keeper {
         })
     }
 
-    fn tdmrep_visit(&self, visit: SiteFileVisit) -> BoxFuture<'_, ()> {
+    fn site_file_visit(&self, visit: SiteFileVisit) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if let Err(error) = self.keep_tdmrep(visit).await {
-                tracing::error!(%error, "tdmrep.json could not be recorded");
+            if let Err(error) = self.keep_file(visit).await {
+                tracing::error!(%error, "a site's file could not be recorded");
+                self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        })
+    }
+
+    fn site_file_recalled(&self, recalled: RecalledFile) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let RecalledFile { kind, file, fetched, status, copy } = recalled;
+            let kept = self.blocking(move |store| {
+                let bytes = copy.as_ref().map(|(_, bytes)| bytes.as_ref());
+                store.beside().evidence.put(kind.into(), &file, fetched, status, bytes).map(drop)
+            });
+            if let Err(error) = kept.await {
+                tracing::error!(%error, "a file of an earlier crawl could not be kept as evidence");
                 self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             }
         })
@@ -345,20 +362,34 @@ impl Keeper {
 }
 
 impl Keeper {
-    /// A request for a site's tdmrep.json: the sighting first, absence too, then the record.
-    async fn keep_tdmrep(&self, visit: SiteFileVisit) -> Result<(), Error> {
-        let SiteFileVisit { for_origin, hop, url, decision, outcome } = visit;
-        let file = Some(EvidenceKind::Tdmrep);
+    /// Keeps the licences that stand within a page as evidence: the page itself may be withheld for them.
+    pub(crate) async fn licences_within(&self, page: &CrawlUrl, texts: Vec<(Digest, Bytes)>) -> Result<(), Error> {
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let (url, now) = (page.clone(), self.clock.wall());
+        self.blocking(move |store| {
+            texts.iter().try_for_each(|(_, text)| {
+                store.beside().evidence.put(EvidenceKind::Licence, &url, now, WITHIN_A_PAGE, Some(text)).map(drop)
+            })
+        })
+        .await
+    }
+
+    /// A request for a file in which a site speaks about use: the sighting first, absence too, then the record.
+    async fn keep_file(&self, visit: SiteFileVisit) -> Result<(), Error> {
+        let SiteFileVisit { kind, file: place, hop, url, decision, outcome } = visit;
+        let kind = EvidenceKind::from(kind);
         // Whoever reads the record of a hop sees whose file it was.
-        let via = (hop > 0).then(|| TdmFile::url(&for_origin)).flatten();
-        let context = Context { via, hops: hop, attempt: 1, file, ..Context::default() };
+        let via = (hop > 0).then_some(place);
+        let context = Context { via, hops: hop, attempt: 1, file: Some(kind), ..Context::default() };
         let event = match outcome {
             SiteFileOutcome::Asked(capture, file) => {
                 if let Some(status) = capture.status {
                     let (url, fetched) = (url.clone(), capture.started);
                     self.blocking(move |store| {
                         let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
-                        store.beside().evidence.put(EvidenceKind::Tdmrep, &url, fetched, status, bytes).map(drop)
+                        store.beside().evidence.put(kind, &url, fetched, status, bytes).map(drop)
                     })
                     .await?;
                 }
@@ -447,6 +478,8 @@ impl Store {
     }
 }
 
+/// The status of the sighting of a licence that stands within a page: that page's answer is a record of its own.
+const WITHIN_A_PAGE: u16 = 200;
 /// What a power cut may cost, in time.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 

@@ -24,6 +24,10 @@ pub(super) struct Body<'a> {
     pub(super) robots: Option<Copy<'a>>,
     #[serde(borrow, default)]
     pub(super) tdmrep: Option<Copy<'a>>,
+    #[serde(borrow, default)]
+    pub(super) ai_txt: Option<Copy<'a>>,
+    #[serde(borrow, default)]
+    pub(super) licences: Vec<Copy<'a>>,
     pub(super) warc: Option<WarcPlaces>,
 }
 
@@ -63,7 +67,8 @@ impl Body<'_> {
 
     /// Digests of copies that must be in the evidence (as `verify` wants them).
     pub(super) fn rests_on(&self) -> impl Iterator<Item = &str> {
-        [&self.robots, &self.tdmrep].into_iter().flatten().filter_map(|copy| copy.digest.as_deref())
+        let files = [&self.robots, &self.tdmrep, &self.ai_txt].into_iter().flatten().chain(&self.licences);
+        files.filter_map(|copy| copy.digest.as_deref())
     }
 
     /// The digest of a body that its copies share: content, and long enough to be told apart.

@@ -33,7 +33,7 @@ pub(super) struct Planner<'a> {
     repeated: HashSet<String>,
     /// Ids of responses whose payload goes.
     gone: HashSet<String>,
-    /// Digests of copies, of robots.txt and tdmrep.json, that lines which stay rest on.
+    /// Digests of copies, of robots.txt, tdmrep.json, ai.txt and licences, that lines which stay rest on.
     rested_on: BTreeSet<String>,
     report: ErasureReport,
     lines: u64,

@@ -4,7 +4,7 @@ use comity_policy::{Decision, Digest, Errand, Reason, WallTime};
 use comity_url::Origin;
 
 use super::absent::{Absent, Why};
-use super::judged::{bounded, decision_record, robots, robots_itself, rule, tdmrep};
+use super::judged::{bounded, decision_record, licences, robots, robots_itself, rule, site_file, terms};
 use super::parts::{agent, cut, discovery, no_time, no_vantage, request, response, time, vantage};
 use super::{
     ErasureRecord, OmittedRecord, RECORD_SCHEMA, Record, RequestRecord, ResponseRecord, TimeRecord, VantageRecord,
@@ -170,12 +170,16 @@ fn assemble(
     let decision = absent.note("decision", decision, Why::NotApplicable);
     let errand = context.file.map_or("page", EvidenceKind::errand);
     let errand = if basis.robots_for.is_some() { "robots" } else { errand };
-    let tdmrep = basis.decision.and_then(|decision| decision.tdmrep.as_deref()).map(|file| tdmrep(file, absent));
+    let site = basis.decision.map(|decision| &decision.site);
+    let tdmrep = site.and_then(|site| site.tdmrep.as_deref()).map(|file| site_file("tdmrep", file, absent));
+    let ai_txt = site.and_then(|site| site.ai_txt.as_deref()).map(|file| site_file("ai_txt", file, absent));
+    let licences = site.map(|site| licences(site, absent)).unwrap_or_default();
     let mut record = assemble_bare_parts(ends, context, parts, made, absent);
     record.errand = errand.to_owned();
     (record.robots, record.rule, record.group) = (robots, rule, group);
     (record.decision, record.signals, record.omitted) = (decision, signals, omitted);
-    record.tdmrep = tdmrep;
+    (record.tdmrep, record.ai_txt, record.licences) = (tdmrep, ai_txt, licences);
+    record.terms = terms(&context.terms);
     record.absent = std::mem::take(absent).into_map();
     record
 }
@@ -194,6 +198,7 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
     Record {
         absent: BTreeMap::new(),
         agent: agent(made.crawl, absent),
+        ai_txt: None,
         crawl: made.crawl.id.clone(),
         decision: None,
         detail: absent.note("detail", ends.detail.map(cut), Why::NoFault),
@@ -201,6 +206,7 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
         erasure: None,
         errand: "page".to_owned(),
         group: None,
+        licences: Vec::new(),
         omitted: OmittedRecord::default(),
         outcome: ends.outcome.to_owned(),
         reason: ends.reason.code().to_owned(),
@@ -213,6 +219,7 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
         signals: Vec::new(),
         software: SOFTWARE.to_owned(),
         tdmrep: None,
+        terms: Vec::new(),
         time: parts.time,
         until: absent.note("until", ends.until.map(|at| at.to_string()), Why::Final),
         url: cut(ends.url),

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use comity_policy::{Decision, Grant, OptOut, Overridden, RobotsState, TdmFile, WallTime};
+use comity_policy::{
+    Decision, Grant, NamedLicence, OptOut, Overridden, Reason, RobotsState, SiteFile, SiteFiles, WallTime,
+};
 use comity_signals::{Declared, Place, Purpose, Statement, Verdict};
 use comity_url::Origin;
 
@@ -8,9 +10,10 @@ use super::absent::{Absent, Why};
 use super::build::RobotsBasis;
 use super::parts::cut_to;
 use super::{
-    DecisionRecord, GrantRecord, LiftedRecord, OmittedRecord, OptOutRecord, OverrideRecord, PurposeRecord,
-    RobotsRecord, RuleRecord, SignalRecord, StageRecord, TdmrepRecord,
+    DecisionRecord, GrantRecord, LicenceRecord, LiftedRecord, OmittedRecord, OptOutRecord, OverrideRecord,
+    PurposeRecord, RobotsRecord, RuleRecord, SignalRecord, SiteFileRecord, StageRecord, TermsRecord,
 };
+use crate::{Context, TermsLink};
 
 /// Statements in one record, at most.
 const MAX_SIGNALS: usize = 64;
@@ -75,18 +78,35 @@ pub(super) fn robots_itself(origin: &Origin, absent: &mut Absent) -> RobotsRecor
     }
 }
 
-/// The site's tdmrep.json, as far as it was known.
-pub(super) fn tdmrep(file: &TdmFile, absent: &mut Absent) -> TdmrepRecord {
+/// A file of the site as far as it was known; `name` is its path in the record.
+pub(super) fn site_file(name: &str, file: &SiteFile, absent: &mut Absent) -> SiteFileRecord {
     let copy = file.copy.as_ref();
     let final_url = file.final_url.as_ref().map(|url| cut_to(url.as_str(), MAX_RAW));
-    TdmrepRecord {
+    let mut note = |field: &str, value: Option<String>, why| absent.note(format!("{name}.{field}"), value, why);
+    SiteFileRecord {
         asked: file.asked.to_string(),
-        digest: absent.note("tdmrep.digest", copy.map(|copy| copy.digest.to_string()), Why::NoFile),
-        fetched: absent.note("tdmrep.fetched", copy.map(|copy| copy.fetched.to_string()), Why::NoFile),
-        final_url: absent.note("tdmrep.final_url", final_url, Why::NotApplicable),
+        digest: note("digest", copy.map(|copy| copy.digest.to_string()), Why::NoFile),
+        fetched: note("fetched", copy.map(|copy| copy.fetched.to_string()), Why::NoFile),
+        final_url: note("final_url", final_url, Why::NotApplicable),
         state: file.state.as_str().to_owned(),
-        status: absent.note("tdmrep.status", file.status, Why::NoResponse),
+        status: absent.note(format!("{name}.status"), file.status, Why::NoResponse),
     }
+}
+
+/// Every licence that was named.
+pub(super) fn licences(site: &SiteFiles, absent: &mut Absent) -> Vec<LicenceRecord> {
+    let licence = |(n, named): (usize, &NamedLicence)| {
+        let file = site_file(&format!("licences.{n}"), &named.file, absent);
+        let SiteFileRecord { asked, digest, fetched, final_url, state, status } = file;
+        let (carrier, url) = (named.carrier.as_str().to_owned(), cut_to(named.url.as_str(), MAX_RAW));
+        LicenceRecord { asked, carrier, digest, fetched, final_url, state, status, url }
+    };
+    site.licences.iter().take(NamedLicence::MOST).enumerate().map(licence).collect()
+}
+
+pub(super) fn terms(links: &[TermsLink]) -> Vec<TermsRecord> {
+    let record = |link: &TermsLink| TermsRecord { rel: link.rel.to_owned(), url: cut_to(&link.url, MAX_RAW) };
+    links.iter().take(Context::MOST_TERMS).map(record).collect()
 }
 
 pub(super) fn rule(decision: &Decision) -> Option<RuleRecord> {
@@ -104,6 +124,8 @@ pub(super) fn decision_record(decision: &Decision, declared: &[Declared], absent
     let is_granted = |purpose: Purpose| decision.grants.iter().any(|(granted, _)| *granted == purpose);
     let outcome = |purpose: Purpose, verdict: Verdict| match verdict {
         _ if is_granted(purpose) => "proceed",
+        // What may have been said could not be read.
+        _ if decision.reason == Reason::FetchCoding => "refuse",
         Verdict::Denied => "refuse",
         // Before the answer nobody is refused by silence.
         Verdict::Unspecified if decision.before.is_some() => decision.silence.as_str(),
@@ -207,6 +229,7 @@ fn kept_statements(statements: &[Statement]) -> Vec<&Statement> {
 
 fn signal(n: usize, statement: &Statement, absent: &mut Absent) -> SignalRecord {
     SignalRecord {
+        conditional: statement.conditional,
         derived: statement.derived,
         path: absent.note(
             format!("signals.{n}.path"),
@@ -224,6 +247,7 @@ fn signal(n: usize, statement: &Statement, absent: &mut Absent) -> SignalRecord 
         raw: cut_to(&statement.raw, MAX_RAW),
         reservation: statement.reservation,
         source: statement.source.as_str().to_owned(),
+        spec: statement.source.spec().to_owned(),
         verdict: statement.verdict.as_str().to_owned(),
     }
 }

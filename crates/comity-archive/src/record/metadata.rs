@@ -46,6 +46,17 @@ pub(crate) fn block(record: &Record, commitment: Digest, changes: &Changes<'_>) 
         fields.push("comity-tdmrep-state", &tdmrep.state);
         fields.push_some("comity-tdmrep-digest", tdmrep.digest.as_ref().map(|d| format!("sha256:{d}")).as_deref());
     }
+    if let Some(ai_txt) = &record.ai_txt {
+        fields.push("comity-ai-txt-state", &ai_txt.state);
+        fields.push_some("comity-ai-txt-digest", ai_txt.digest.as_ref().map(|d| format!("sha256:{d}")).as_deref());
+    }
+    for licence in &record.licences {
+        let digest = licence.digest.as_ref().map(|d| format!(" sha256:{d}")).unwrap_or_default();
+        fields.push("comity-licence", &format!("{} {} {}{digest}", licence.carrier, licence.state, licence.url));
+    }
+    for link in &record.terms {
+        fields.push("comity-terms", &format!("{} {}", link.rel, link.url));
+    }
     if let Some(decision) = &record.decision {
         push_override(&mut fields, decision);
     }

@@ -28,6 +28,9 @@ pub struct Record {
     pub absent: BTreeMap<String, String>,
     /// Who asked.
     pub agent: AgentRecord,
+    /// What was known of the site's ai.txt; left out where it was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ai_txt: Option<SiteFileRecord>,
     /// Name or id of the crawl.
     pub crawl: String,
     /// What was decided and when; null where nothing had to be decided.
@@ -39,10 +42,15 @@ pub struct Record {
     /// What was erased; only in records of errand `erasure`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erasure: Option<ErasureRecord>,
-    /// `page`, `robots`, `tdmrep` for a site's tdmrep.json and what leads there, or `erasure` for a record that is of no URL.
+    /// `page`, `robots`, `tdmrep`, `ai_txt`, `licence` or `terms` for a file in which a site speaks about use and what leads there, or
+    /// `erasure` for a record that is of no URL.
     pub errand: String,
     /// Tokens of the robots group that applied, as written; `["*"]` for the global one. At most 64 of 256 bytes.
     pub group: Option<Vec<String>>,
+    /// The licences that robots.txt and the answer name, and what was known of each; left out where there are none, or none is
+    /// asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub licences: Vec<LicenceRecord>,
     /// How much of `group` and `signals` was left out: a site cannot make records grow without end.
     pub omitted: OmittedRecord,
     /// `fetched`, `not_modified`, `withheld` (answered, and by what the answer says nothing of its body is kept), `failed`
@@ -68,7 +76,10 @@ pub struct Record {
     pub software: String,
     /// What was known of the site's tdmrep.json; left out where it was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tdmrep: Option<TdmrepRecord>,
+    pub tdmrep: Option<SiteFileRecord>,
+    /// Links to terms and licences in prose that the answer names, at most 8; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<TermsRecord>,
     /// When, and how long.
     pub time: TimeRecord,
     /// Until when the URL waits.
@@ -303,9 +314,39 @@ pub struct RobotsRecord {
     pub truncated: bool,
 }
 
-/// The tdmrep.json behind a decision.
+/// A licence behind a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TdmrepRecord {
+pub struct LicenceRecord {
+    /// When it was asked for last; of one within a page, when that came.
+    pub asked: String,
+    /// Where it is named: `robots.txt`, `link field`, `link element` or `inline`.
+    pub carrier: String,
+    /// SHA-256 of the copy that holds: its name in the evidence store.
+    pub digest: Option<String>,
+    /// When that was received.
+    pub fetched: Option<String>,
+    /// Where redirects led, cut to 2,048 bytes.
+    pub final_url: Option<String>,
+    /// `read`, `absent`, `redirect_limit`, `unreachable` or `not_asked`.
+    pub state: String,
+    /// HTTP status of the last answer.
+    pub status: Option<u16>,
+    /// Where it stands, cut to 2,048 bytes; of one within a page, that page.
+    pub url: String,
+}
+
+/// A link to terms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TermsRecord {
+    /// `terms-of-service`, `license`, `tdm-policy` or `rsl`.
+    pub rel: String,
+    /// Where it leads, cut to 2,048 bytes.
+    pub url: String,
+}
+
+/// The file of a site behind a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteFileRecord {
     /// When it was asked for last.
     pub asked: String,
     /// SHA-256 of the copy that holds: its name in the evidence store.
@@ -338,6 +379,9 @@ pub struct RuleRecord {
 /// One statement about use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalRecord {
+    /// True when it is a permission whose condition is not met.
+    #[serde(default)]
+    pub conditional: bool,
     /// True when inferred from a statement on another purpose.
     pub derived: bool,
     /// The path pattern it is limited to, cut to 2,048 bytes.
@@ -352,6 +396,9 @@ pub struct SignalRecord {
     pub reservation: bool,
     /// The carrier, by its id of the signals catalogue.
     pub source: String,
+    /// The document, with its version or date, by which it was read; empty in records of earlier versions.
+    #[serde(default)]
+    pub spec: String,
     /// `allowed` or `denied`.
     pub verdict: String,
 }

@@ -190,8 +190,10 @@ impl PairCheck<'_> {
         if let Some(config) = end.config {
             *end.configs.entry(config).or_insert(false) |= self.since.is_some_and(|since| line.seq >= since);
         }
-        for (name, copy) in [("robots.txt", &seen.robots), ("tdmrep.json", &seen.tdmrep)] {
-            let digest = copy.as_ref().and_then(|copy| copy.digest.as_deref());
+        let files = [("robots.txt", &seen.robots), ("tdmrep.json", &seen.tdmrep), ("ai.txt", &seen.ai_txt)];
+        let files = files.into_iter().filter_map(|(name, copy)| Some((name, copy.as_ref()?)));
+        for (name, copy) in files.chain(seen.licences.iter().map(|copy| ("licence", copy))) {
+            let digest = copy.digest.as_deref();
             let lost = |hex: &str| format!("the {name} that decided, {hex}, is not in the evidence");
             match digest.map(|hex| (hex, hex.parse::<Digest>())) {
                 Some((_, Ok(digest))) if self.copies.contains(&digest) => {}

@@ -21,6 +21,10 @@ pub(super) struct Seen<'a> {
     /// Left out where it was not asked for.
     #[serde(borrow, default)]
     pub(super) tdmrep: Option<SeenRobots<'a>>,
+    #[serde(borrow, default)]
+    pub(super) ai_txt: Option<SeenRobots<'a>>,
+    #[serde(borrow, default)]
+    pub(super) licences: Vec<SeenRobots<'a>>,
     #[serde(borrow)]
     pub(super) time: SeenTime<'a>,
     #[serde(borrow)]

@@ -166,7 +166,7 @@ pub(crate) fn decision(reason: Reason, kind: &'static str, pattern: &str) -> Arc
         preferences: Preferences::combine(&[statement]),
         overridden: None,
         optout: None,
-        tdmrep: None,
+        site: comity_policy::SiteFiles::default(),
         stage: comity_policy::Stage::Before,
         again: WallTime::from_unix_millis(START),
         before: None,
@@ -176,7 +176,15 @@ pub(crate) fn decision(reason: Reason, kind: &'static str, pattern: &str) -> Arc
 }
 
 pub(crate) fn context() -> Context {
-    Context { via: Some(url("https://a.test/")), depth: 2, hops: 1, seed: false, attempt: 1, file: None }
+    Context {
+        via: Some(url("https://a.test/")),
+        depth: 2,
+        hops: 1,
+        seed: false,
+        attempt: 1,
+        file: None,
+        terms: Vec::new(),
+    }
 }
 
 pub(crate) fn page(capture: Capture) -> Event {

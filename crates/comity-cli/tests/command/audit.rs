@@ -375,7 +375,96 @@ async fn nobody_is_accused_for_what_was_erased() {
     }
 }
 
+/// Licences, ai.txt and reviewed terms are read anew; grants and terms are held against the configuration that the record names.
+#[tokio::test(start_paused = true)]
+async fn licences_ai_txt_terms_and_grants_are_held_against_evidence_and_configuration() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let own = |text: &str| Some(text.to_owned());
+    let moment = |text: &str| Some(comity::config::Moment(text.parse().unwrap()));
+    let rsl = "<rsl xmlns=\"https://rslstandard.org/rsl\"><content url=\"/\"><license>\
+               <prohibits type=\"usage\">ai-train</prohibits></license></content></rsl>";
+    let page = format!("<head><script type=application/rsl+xml>{rsl}</script></head><body>x");
+    let ai_txt = "User-agent: *\nDisallow: /closed\n";
+    let licensed = Site::new()
+        .name(name(0))
+        .page("/ai.txt", Answer::text(ai_txt))
+        .page("/", Answer::page(["/closed", "/licence"]))
+        .page("/closed", Answer::text("x"))
+        .page("/licence", Answer::status(200).content("text/html", page));
+    let reviewed = Site::new().name(name(1)).page("/", Answer::text("x"));
+    let granted = Site::new().name(name(2)).page("/", Answer::text("x").field("X-Robots-Tag", "noai"));
+    let summary = small_with(&dir, vec![licensed, reviewed, granted], &["ai_train"], |file| {
+        (file.signals.ai_txt, file.signals.licences) = (Some(true), Some(true));
+        file.terms = Some(vec![comity::config::TermsSection {
+            origin: Some(format!("http://{}", name(1))),
+            url: Some(format!("http://{}/terms", name(1))),
+            reviewed_by: own("Counsel"),
+            reviewed_on: moment("2026-11-29T00:00:00Z"),
+            verdicts: Some([("ai_train".to_owned(), "denied".to_owned())].into()),
+            ..Default::default()
+        }]);
+        file.grants = Some(vec![comity::config::GrantSection {
+            origins: Some(vec![format!("http://{}", name(2))]),
+            purposes: Some(vec!["ai_train".to_owned()]),
+            basis: own("licence"),
+            reference: own("L-17"),
+            approved_by: own("Ann"),
+            expires: moment("2099-12-31T00:00:00Z"),
+        }]);
+    })
+    .await;
+    assert_eq!((summary.refusals(), summary.withheld.values().sum::<u64>()), (2, 1), "{summary}");
+    let whole = |flags: &[&str]| audited(&home, &dir, flags);
+    let (code, found) = whole(&[]);
+    assert_eq!((code, &found["violations"]), (Some(0), &serde_json::json!([])), "{found:#}");
+    assert!(found["decisions"].as_u64() >= Some(5), "{found:#}");
+    let problem = |told: &str| {
+        let (code, found) = whole(&[]);
+        assert_eq!(code, Some(1), "{told}: {found:#}");
+        let problems: Vec<&str> =
+            found["violations"].as_array().unwrap().iter().filter_map(|one| one["problem"].as_str()).collect();
+        assert!(problems.iter().any(|problem| problem.contains(told)), "{told}: {problems:?}");
+    };
+    let files = std::fs::read_dir(dir.join("records")).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<_> = files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect();
+    // Another grant than the configuration holds; a decision that nothing leads to; other terms than were reviewed.
+    for (from, to, told) in [
+        ("\"reference\":\"L-17\"", "\"reference\":\"L-18\"", "a grant of ai_train by licence L-18"),
+        (
+            "\"decision\":\"refuse\",\"verdict\":\"denied\"",
+            "\"decision\":\"proceed\",\"verdict\":\"denied\"",
+            "leads to refuse",
+        ),
+        (
+            "\"ai_train\":{\"decision\":\"refuse\",\"verdict\":\"denied\"}",
+            "\"ai_train\":{\"decision\":\"proceed\",\"verdict\":\"allowed\"}",
+            "its evidence denied",
+        ),
+    ] {
+        change_records(&dir, from, to);
+        problem(told);
+        kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    }
+    for (text, told) in [(ai_txt, "its ai.txt"), (rsl, "its licence")] {
+        let digest = data_encoding::HEXLOWER.encode(&<sha2::Sha256 as sha2::Digest>::digest(text.as_bytes()));
+        let path = dir.join("evidence").join(&digest[..2]).join(&digest);
+        std::fs::remove_file(&path).unwrap();
+        problem(told);
+        std::fs::write(&path, text).unwrap();
+    }
+}
+
 async fn small(dir: &Path, sites: Vec<Site>, purposes: &[&str]) -> comity::Summary {
+    small_with(dir, sites, purposes, |_| {}).await
+}
+
+async fn small_with(
+    dir: &Path,
+    sites: Vec<Site>,
+    purposes: &[&str],
+    more: impl FnOnce(&mut comity::config::ConfigFile),
+) -> comity::Summary {
     let epoch = WallTime::from_unix_millis(START);
     let count = sites.len();
     let web = sites.into_iter().fold(Web::builder(1).epoch(epoch), |web, site| web.site(site));
@@ -390,6 +479,7 @@ async fn small(dir: &Path, sites: Vec<Site>, purposes: &[&str]) -> comity::Summa
             file.crawl.seeds = Some((0..count).map(|number| format!("http://{}/", name(number))).collect());
             file.agent.purposes = Some(purposes.iter().map(ToString::to_string).collect());
             file.archive.min_free = Some(ByteSize(0));
-        });
+        })
+        .configure(more);
     crawler.build().unwrap().run().await.unwrap()
 }

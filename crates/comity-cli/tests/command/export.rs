@@ -301,6 +301,36 @@ async fn what_sites_deny_by_now_is_left_out_and_what_they_permit_by_now_is_marke
     assert_eq!(audit.violation_count(), audit.count("robots_again"), "{audit}");
 }
 
+/// What the crawl allowed by its dialect is not taken away by another, and sites are asked under the name that they know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recheck_reads_robots_txt_as_the_crawl_did_and_asks_under_its_name() {
+    let home = TempDir::new().unwrap();
+    // In the standard dialect %70 is p.
+    let site = Site::new().name("a.test").robots("User-agent: *\nDisallow: /%70\n").page("/p", Answer::text("words"));
+    let served = Web::builder(3).site(site).build().unwrap().serve_names().await.unwrap();
+    let config = home.path().join(".config/comity");
+    fs::create_dir_all(&config).unwrap();
+    let write = |name: &str, dialect: &str| {
+        let text = format!(
+            "[agent]\nname = \"{name}/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\n[robots]\n\
+             dialect = \"{dialect}\"\n[politeness]\ndelay = \"100ms\"\n[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
+             [fetch.resolve]\n\"a.test\" = \"127.0.0.1\"\n"
+        );
+        fs::write(config.join("config.toml"), text).unwrap();
+    };
+    let crawled = Crawled { dir: home.path().join("d"), home, served };
+    write("MyBot", "google");
+    let words = ["crawl", "--dir", crawled.dir.to_str().unwrap(), &crawled.url("a")].map(str::to_owned);
+    crawled.run(&words).await;
+    write("OtherBot", "standard");
+    let export = crawled.export("search", "today", &["--recheck"]).await;
+    assert_eq!(export.urls(), BTreeSet::from([crawled.url("a")]), "{:?}", export.left);
+    let log = crawled.served.observer().log();
+    assert!(log.len() >= 3, "{log:?}");
+    let names = log.iter().map(|seen| seen.request.field("user-agent").unwrap_or_default().into_owned());
+    assert!(names.clone().all(|name| name.starts_with("MyBot/1.0")), "{:?}", names.collect::<Vec<_>>());
+}
+
 #[test]
 fn of_a_changed_directory_none_is_made_and_the_same_crawl_gives_the_same_files() {
     let home = TempDir::new().unwrap();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use comity_policy::WallTime;
 use fjall::{Database, KeyspaceCreateOptions, PersistMode};
 
-use super::{StateDir, StateError, format};
+use super::{StateDir, StateError, file, format};
 
 impl StateDir {
     /// Copies the directory without the entries whose key or value `names`, and without copies that no life names any more, puts
@@ -46,6 +46,7 @@ fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u6
     let db = Database::builder(path).cache_size(StateDir::CACHE).worker_threads(1).open()?;
     let keyspace = |name: &str| db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(4 << 20));
     let (runs, lives, copies, paces) = (keyspace("runs")?, keyspace("lives")?, keyspace("copies")?, keyspace("paces")?);
+    let files = keyspace("files")?;
     runs.insert("run", old.run.to_be_bytes())?;
     let (mut gone, mut kept) = (0, HashSet::new());
     for entry in old.lives.iter() {
@@ -64,6 +65,15 @@ fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u6
         } else {
             paces.insert(key, value)?;
         }
+    }
+    for entry in old.files.iter() {
+        let (key, value) = entry.into_inner()?;
+        if names(&key) || names(&value) {
+            gone += 1;
+            continue;
+        }
+        kept.extend(file::read(&value).and_then(|file| file.digest()));
+        files.insert(key, value)?;
     }
     for digest in kept {
         if let Some(bytes) = old.copies.get(digest.as_bytes())? {

@@ -1,6 +1,7 @@
-//! What outlives the process: robots lives with their bytes, back-offs and parks (`[state] dir`).
+//! What outlives the process: robots lives with their bytes, files in which sites speak about use, back-offs and parks (`[state] dir`).
 
 mod error;
+mod file;
 mod forget;
 mod format;
 
@@ -15,6 +16,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use crate::cache::RobotsKey;
 pub use error::StateError;
+pub(crate) use file::RecalledCopy;
 use format::WrittenLife;
 
 /// The state directory: robots copies, back-offs and parks of successive crawls of one agent.
@@ -33,6 +35,8 @@ pub struct StateDir {
     copies: Keyspace,
     /// `origin` → back-off and park.
     paces: Keyspace,
+    /// `kind TAB place TAB vantage` → a file in which a site speaks about use.
+    files: Keyspace,
     /// This opening of the directory, one more than the last.
     run: u64,
     /// The gate reads and writes it where it stands, and not on a thread of its own.
@@ -93,6 +97,7 @@ impl StateDir {
             lives: keyspace("lives").map_err(wrap)?,
             copies: keyspace("copies").map_err(wrap)?,
             paces: keyspace("paces").map_err(wrap)?,
+            files: keyspace("files").map_err(wrap)?,
             path: path.to_owned(),
             db,
         };
@@ -201,6 +206,14 @@ impl StateDir {
             match format::read_life(&value) {
                 Some(life) if now.since(life.written) <= Self::KEPT => named.extend(life.memory.digest()),
                 _ => self.lives.remove(key)?,
+            }
+        }
+        for entry in self.files.iter() {
+            let (key, value) = entry.into_inner()?;
+            match file::read(&value) {
+                // Nothing is to be asked for again before a file's life is over, and a copy holds on while it cannot be asked.
+                Some(found) if now.since(found.written) <= Self::KEPT => named.extend(found.digest()),
+                _ => self.files.remove(key)?,
             }
         }
         for entry in self.copies.iter() {

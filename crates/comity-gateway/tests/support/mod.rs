@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity_fetch::{BoxFuture, FetchConfig, Fetcher, Io, Net, ResolveError, SystemClock};
-use comity_gate::GateConfig;
+use comity_gate::{AskFiles, GateConfig};
 use comity_gateway::{
     ApiConfig, Auth, Customer, Gateway, GatewayConfig, GatewayError, Phase, Secret, Surface, UserAgentRule,
 };
@@ -40,6 +40,8 @@ pub(crate) struct Profile {
     pub(crate) gateway: GatewayConfig,
     pub(crate) politeness: Politeness,
     pub(crate) allow: Vec<String>,
+    /// Files about use that are asked for.
+    pub(crate) ask: AskFiles,
     /// Answers of the resolver for every name, in turn; the last one stays. Empty: the web's own names.
     pub(crate) dns: Vec<Vec<IpAddr>>,
 }
@@ -62,6 +64,7 @@ impl Default for Profile {
             gateway,
             politeness: Politeness::default(),
             allow: vec!["10.0.0.0/8".to_owned()],
+            ask: AskFiles::default(),
             dns: Vec::new(),
         }
     }
@@ -98,7 +101,7 @@ impl Profile {
         fetch.allow_addresses.clone_from(&allow);
         let fetcher = Fetcher::new(Arc::new(net), clock.clone(), fetch).unwrap();
         let politeness = Politeness { own_networks: allow, ..self.politeness };
-        let gate = GateConfig { politeness, ..GateConfig::new(identity) };
+        let gate = GateConfig { politeness, ask: self.ask, ..GateConfig::new(identity) };
         let gateway = Gateway::new(fetcher, clock, Arc::new(Still), gate, self.gateway)?;
         let (sender, phase) = watch::channel(Phase::Serving);
         Ok(Room { gateway, observer, connects, phase, _sender: sender })

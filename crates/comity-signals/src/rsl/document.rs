@@ -91,6 +91,13 @@ impl RslDocument {
         &self.terms
     }
 
+    /// Bytes of memory that it takes, for a cache that is bounded in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let terms: usize = self.terms.iter().map(|url| url.len() + size_of::<String>()).sum();
+        terms + self.contents.iter().map(Content::heap_bytes).sum::<usize>()
+    }
+
     /// What is odd about the document as a whole.
     pub fn oddities(&self) -> impl Iterator<Item = DiagnosticCode> {
         let codes = [(self.legacy_list, DiagnosticCode::RslLegacyList), (!self.conformant, DiagnosticCode::RslInvalid)];
@@ -105,5 +112,21 @@ impl RslDocument {
         if self.terms.len() < 16 && !url.is_empty() {
             self.terms.push(crate::found::cut(url, 2048).to_owned());
         }
+    }
+}
+
+impl Content {
+    fn heap_bytes(&self) -> usize {
+        size_of::<Self>() + self.url.len() + self.licences.iter().map(Licence::heap_bytes).sum::<usize>()
+    }
+}
+
+impl Licence {
+    fn heap_bytes(&self) -> usize {
+        let lists = self.permits.iter().chain(&self.prohibits).map(|list| size_of::<UsageList>() + list.raw.len());
+        let limits = [&self.users.permitted, &self.users.prohibited, &self.regions.permitted, &self.regions.prohibited];
+        let words = limits.into_iter().flatten().flatten().map(|word| size_of::<String>() + word.len());
+        let payments = self.payments.iter().map(|one| size_of::<Payment>() + one.kind.len());
+        size_of::<Self>() + lists.sum::<usize>() + words.sum::<usize>() + payments.sum::<usize>()
     }
 }

@@ -57,6 +57,12 @@ impl RslCarrier {
         }
     }
 
+    /// The carrier of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Robots, Self::Link, Self::Html, Self::Inline].into_iter().find(|carrier| carrier.as_str() == name)
+    }
+
     /// Whether a content without a URL means the page itself (signals reference §8.3).
     #[must_use]
     pub const fn is_of_the_page(self) -> bool {

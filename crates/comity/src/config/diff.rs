@@ -8,7 +8,7 @@ use super::{ConfigError, ConfigFile};
 /// Keys that say what the crawl means: who asks, what for, where, and by which rules. A URL that was decided under one
 /// value must not stand beside one decided under another without anybody having said so. Our choice: everything else
 /// (paces, limits, archive) only says how fast and how long.
-const MEANING: [&str; 17] = [
+const MEANING: [&str; 20] = [
     "agent.name",
     "agent.contact",
     "agent.tokens",
@@ -24,8 +24,11 @@ const MEANING: [&str; 17] = [
     "keys.clean_param",
     "signals.unspecified",
     "signals.tdmrep",
+    "signals.ai_txt",
+    "signals.licences",
     "override",
     "grant",
+    "terms",
 ];
 
 /// One key, before and after.

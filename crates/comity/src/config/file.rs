@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ByteSize, ConfigError, GrantSection, OptoutSection, OverrideSection, ProxySection, Span};
+use super::{ByteSize, ConfigError, GrantSection, OptoutSection, OverrideSection, ProxySection, Span, TermsSection};
 
 /// A configuration as typed: every key optional, unknown keys refused. Later layers win over earlier ones with
 /// [`ConfigFile::overlay`]: the user's file, the crawl's file, the flags.
@@ -16,6 +16,9 @@ pub struct ConfigFile {
     /// `[[grant]]`: uses that a licence, a contract or a law permits.
     #[serde(rename = "grant", skip_serializing_if = "Option::is_none")]
     pub grants: Option<Vec<GrantSection>>,
+    /// `[[terms]]`: what was read in the terms of sites.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Vec<TermsSection>>,
     /// Who is not to be visited at all.
     #[serde(skip_serializing_if = "is_default")]
     pub optout: OptoutSection,
@@ -241,6 +244,12 @@ section! {
         unspecified: String,
         /// `needed` (default): where a declared purpose is `tdm` or `ai_train`; `always`.
         tdmrep: String,
+        /// Whether `/ai.txt` is asked for; default false.
+        ai_txt: bool,
+        /// Whether the RSL licences that sites and pages name are asked for; default false.
+        licences: bool,
+        /// `note` (default): links to terms are recorded; `copy`: their text is copied, too.
+        terms: String,
     }
 }
 
@@ -436,6 +445,9 @@ impl ConfigFile {
     pub fn overlay(&mut self, later: Self) {
         if later.grants.is_some() {
             self.grants = later.grants;
+        }
+        if later.terms.is_some() {
+            self.terms = later.terms;
         }
         if later.overrides.is_some() {
             self.overrides = later.overrides;

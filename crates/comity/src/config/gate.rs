@@ -6,10 +6,10 @@ use comity_gate::{GateConfig, StateDir, StateError};
 use comity_policy::WallTime;
 
 use super::resolve::{fetch, networks, politeness, rate, refuse_public, robots};
-use super::{ConfigError, ConfigFile, agent, exceptions, proxies};
+use super::{ConfigError, ConfigFile, agent, exceptions, proxies, signals};
 
-/// What crawler and gateway read alike: the sections `[agent]`, `[politeness]`, `[robots]`, `[[override]]`, `[optout]`,
-/// `[fetch]` and `[state]`, resolved.
+/// What crawler and gateway read alike: the sections `[agent]`, `[politeness]`, `[robots]`, `[signals]`, `[[override]]`,
+/// `[[grant]]`, `[[terms]]`, `[optout]`, `[fetch]` and `[state]`, resolved.
 #[derive(Clone, Debug)]
 pub struct GateSettings {
     /// The settings of the gate, without state and recorder.
@@ -52,7 +52,12 @@ impl GateSettings {
         let politeness = politeness(file, own_networks, &mut notes)?;
         let optouts = exceptions::optouts(&file.optout)?;
         notes.extend(optouts.notes());
+        let said = signals::signals(file)?;
         let gate = GateConfig {
+            silence: said.silence,
+            ask: said.ask,
+            grants: signals::grants(file.grants.as_deref())?,
+            reviews: signals::reviews(file.terms.as_deref())?,
             overrides: exceptions::overrides(file.overrides.as_deref())?,
             optouts,
             max_rate: rate("[politeness] max_rate", file.politeness.max_rate.as_deref())?,

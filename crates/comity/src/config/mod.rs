@@ -32,6 +32,6 @@ pub(crate) use live::live_changes;
 pub use proxies::ProxySection;
 pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, QueueStore, WarcSettings};
 pub use revisit::RevisitSettings;
-pub(crate) use signals::grant_notes;
-pub use signals::{GrantSection, SignalSettings};
+pub(crate) use signals::use_notes;
+pub use signals::{GrantSection, SignalSettings, TermsSection};
 pub use units::{ByteSize, Span};

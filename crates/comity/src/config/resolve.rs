@@ -12,7 +12,7 @@ use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
 use comity_frontier::Classes;
 use comity_gate::{OptOutFiles, Rate};
 use comity_policy::{
-    Adaptive, AddressLimits, Grants, Identity, Network, OnUnreachable, Overrides, Politeness, RobotsPolicy,
+    Adaptive, AddressLimits, Grants, Identity, Network, OnUnreachable, Overrides, Politeness, Reviews, RobotsPolicy,
 };
 use comity_robots::Dialect;
 use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
@@ -37,6 +37,8 @@ pub struct CrawlConfig {
     pub seeds: Vec<CrawlUrl>,
     /// Uses that a licence, a contract or a law permits.
     pub grants: Grants,
+    /// What was read in the terms of sites.
+    pub reviews: Reviews,
     /// What is made of what sites say about use.
     pub signals: SignalSettings,
     /// Which URLs belong to it; seeds are added when the crawl starts, and after their own redirects.
@@ -166,7 +168,8 @@ impl CrawlConfig {
         let revisit = revisit::settings(&file, &mut notes)?;
         notes.extend(revisit::ends_early(revisit.policy, limits.linger));
         Ok(Self {
-            grants: signals::grants(file.grants.as_deref())?,
+            grants: gate.grants,
+            reviews: gate.reviews,
             signals: signals::signals(&file)?,
             overrides: gate.overrides,
             optouts: gate.optouts,

@@ -7,10 +7,12 @@ use bytes::Bytes;
 use comity_extract::{PageLimits, PageReader};
 use comity_fetch::{Keep, Read, ResponseHead};
 use comity_gate::Gate;
-use comity_policy::{Answered, Content, Decision, Reason, Stage};
+use comity_policy::{Answered, Content, Decision, Reason, SiteFile, Stage};
 use comity_robots::ProductToken;
 use comity_signals::{HeadFacts, PageSignals, SignalOptions, Statement, TdmReading, UnixSeconds, page_signals};
 use comity_url::CrawlUrl;
+
+use super::licences::PageLicences;
 
 /// The second decision on one answer.
 pub(super) struct ContentJudge {
@@ -24,6 +26,8 @@ pub(super) struct ContentJudge {
     /// Reads the head of a page that is no page of the crawl, such as an error's.
     aside: Option<Box<PageReader>>,
     ruling: Option<Ruling>,
+    /// A page whose head cannot be read to its end.
+    hidden: bool,
 }
 
 /// What was decided last.
@@ -34,16 +38,18 @@ pub(super) struct Ruling {
     pub(super) follow: bool,
     /// The answer itself, its fields and what was read of its page, said nothing of its use.
     pub(super) is_silent: bool,
+    /// The licences of the page.
+    pub(super) licences: PageLicences,
 }
 
 /// Names of fields that speak about the use of what they come with.
-const SPEAKING: [&str; 6] =
-    ["content-usage", "content-signal", "x-robots-tag", "robots-tag", "tdm-reservation", "tdm-policy"];
+const SPEAKING: [&str; 7] =
+    ["content-usage", "content-signal", "x-robots-tag", "robots-tag", "tdm-reservation", "tdm-policy", "link"];
 
 impl ContentJudge {
     pub(super) fn new(gate: Gate, tokens: &[ProductToken], url: CrawlUrl, before: Arc<Decision>) -> Self {
         let (tokens, fields) = (tokens.to_vec(), Vec::new());
-        Self { gate, tokens, url, before, fields, image: false, aside: None, ruling: None }
+        Self { gate, tokens, url, before, fields, image: false, aside: None, ruling: None, hidden: false }
     }
 
     /// The head came; `more` when a page follows that may speak, too. False when the answer is withheld already.
@@ -67,11 +73,17 @@ impl ContentJudge {
         }
     }
 
+    /// What follows cannot be decoded; `past_head` of the page that is read, if one is.
+    pub(super) fn unreadable(&mut self, past_head: Option<bool>) {
+        let past_head = past_head.or_else(|| self.aside.as_ref().map(|aside| aside.is_past_head()));
+        self.hidden |= past_head == Some(false);
+    }
+
     /// Whether the body may be kept, whose page has said `facts` so far; `past_head` when its head is over.
     pub(super) fn keep(&mut self, read: Read, facts: Option<(&HeadFacts, bool)>) -> Keep {
         let aside = self.aside.as_ref().map(|aside| (aside.head(), aside.is_past_head()));
         let said = facts.or(aside);
-        if read == Read::Piece && said.is_some_and(|(_, past_head)| !past_head) {
+        if read == Read::Piece && !self.hidden && said.is_some_and(|(_, past_head)| !past_head) {
             return Keep::Undecided;
         }
         let is_page = said.is_some();
@@ -104,8 +116,8 @@ impl ContentJudge {
     }
 
     fn tdm(&self, facts: &HeadFacts) -> TdmReading {
-        let copy = self.before.tdmrep.as_deref().and_then(|file| file.copy.as_ref());
-        let (file, target) = (copy.map(|copy| &*copy.rules), self.url.request_target().as_bytes());
+        let file = self.before.site.tdmrep.as_deref().and_then(SiteFile::tdmrep);
+        let target = self.url.request_target().as_bytes();
         TdmReading::read(file, target, &self.fields, facts, SignalOptions::default())
     }
 
@@ -113,9 +125,11 @@ impl ContentJudge {
         let now = UnixSeconds(self.gate.clock().wall().unix_millis().div_euclid(1000));
         let read = |token: &ProductToken| page_signals(&self.fields, facts, token.as_str(), self.image);
         let signals: Vec<PageSignals> = self.tokens.iter().map(read).collect();
+        let licences = PageLicences::read(&self.gate, (&self.url, &self.before), &self.fields, facts);
         let follow = signals.iter().all(|signals| signals.follow);
         let is_silent = signals.iter().all(|one| one.statements.is_empty() && one.unavailable_after.is_none())
             && facts.tdm_reservation.is_empty()
+            && licences.is_silent()
             && !self.fields.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("tdm-"));
         let said = |signals: &PageSignals| -> Vec<Statement> {
             signals.statements.iter().chain(signals.expired(now)).cloned().collect()
@@ -127,14 +141,14 @@ impl ContentJudge {
         } else {
             self.tdm(facts).preferences(self.before.preferences.clone())
         };
-        let preferences = known.with(signals.iter().flat_map(said));
-        let answered = Answered { preferences, stage, more };
+        let preferences = known.with(signals.iter().flat_map(said)).with(licences.statements(&self.url));
+        let answered = Answered { preferences, licences: licences.known.clone(), stage, more, hidden: self.hidden };
         let (keep, decision) = match self.gate.judge_content(&self.before, answered, self.url.origin()) {
             Content::Keep(permit, decision) => (Keep::Keep(permit), decision),
             Content::Withhold(decision) if decision.reason == Reason::SignalUnspecified => (Keep::Silent, decision),
             Content::Withhold(decision) => (Keep::Refuse, decision),
         };
-        self.ruling = Some(Ruling { decision, follow, is_silent });
+        self.ruling = Some(Ruling { decision, follow, is_silent, licences });
         keep
     }
 }

@@ -5,6 +5,7 @@ mod discovery;
 mod errand;
 mod handling;
 mod keys;
+mod licences;
 mod links;
 mod live;
 mod outcome;

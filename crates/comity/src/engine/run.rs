@@ -9,7 +9,7 @@ use comity_url::{CrawlUrl, Origin};
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::Shared;
+use super::{Shared, licences};
 use crate::keep::Trip;
 use crate::summary::End;
 use crate::{Error, Progress, Stop, Summary, UrlEnding};
@@ -427,6 +427,8 @@ impl Engine {
         summary.waiting = stats.waiting;
         summary.elapsed = self.elapsed();
         summary.end_overrides(self.shared.clock.wall());
+        let outdated = self.shared.gate.outdated_reviews();
+        summary.notes.extend(outdated.iter().map(|(review, found)| licences::outdated(review, *found)));
         summary.files = files;
         summary.end = end;
         summary.now = now;

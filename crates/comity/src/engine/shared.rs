@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 use super::{Desk, Keys, Live, Traps};
 use crate::control::Running;
 use crate::directory::ScopeSeeds;
+use crate::handler::PageHandler;
 use crate::keep::Keeper;
 use crate::sites::Sites;
-use crate::handler::PageHandler;
 use crate::{Error, Tally, UrlOutcome};
 
 /// What every visit of a crawl shares.

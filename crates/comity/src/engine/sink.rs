@@ -82,6 +82,11 @@ impl Sink for PageSink {
         self.content.push(decoded);
     }
 
+    fn unreadable(&mut self) {
+        let head = self.reader.as_ref().and_then(Reader::head);
+        self.content.unreadable(head.map(|(_, past_head)| past_head));
+    }
+
     fn keep(&mut self, read: Read) -> Keep {
         if read == Read::End {
             self.end_reading();

@@ -135,7 +135,7 @@ impl Shared {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
             return Ok((self.snooze(id, trip, paced.1), None));
         }
-        let (mut found, ruling) = sink.finish();
+        let (mut found, ruling) = self.with_licences(trip, sink.finish(), &mut capture).await?;
         let is_silent = ruling.as_ref().is_some_and(|ruling| ruling.is_silent);
         let (follow, decision) = ruling.map_or((true, decision), |ruling| (ruling.follow, ruling.decision));
         let is_withheld = decision.is_withheld();
@@ -153,6 +153,7 @@ impl Shared {
         let bytes = capture.body.len();
         self.tally().summary.bytes += bytes;
         let mut fate = Fate::of(&next, outcome).withheld(&next, &decision, capture.fault);
+        let terms = self.terms(&capture, &decision, found.page.as_ref());
         let is_told = errand == Errand::Page && next == Next::Done && !is_withheld;
         let handled = if is_told {
             let told = self.tell_handler(id, (trip, news), capture, &decision, found.page.take());
@@ -171,7 +172,7 @@ impl Shared {
         }
         let mut offers = self.enqueued(trip, handled.enqueued);
         offers.extend(links);
-        seen.stored = self.keeper.fetched(trip, capture, decision.clone(), revisit::earlier(trip, news)).await?;
+        seen.stored = self.recorded(trip, capture, &decision, (revisit::earlier(trip, news), terms)).await?;
         self.count(&fate, &next, &decision, errand);
         self.count_visit(trip, &next, news);
         if !news.is_unchanged() {

@@ -10,6 +10,7 @@ mod handlers;
 mod hops;
 mod hours;
 mod keys;
+mod licences;
 mod pacing;
 mod pauses;
 mod proxies;

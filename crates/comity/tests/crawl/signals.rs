@@ -309,6 +309,50 @@ async fn an_override_of_signals_lifts_what_the_page_says_and_says_so() {
     assert!(holds(dir.path(), SECRET));
 }
 
+/// A page whose coding cannot be undone may hold a refusal that nobody has seen.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_cannot_be_decoded_is_withheld_where_it_could_refuse() {
+    let (train, search, both): (&[&str], &[&str], &[&str]) = (&["ai_train"], &["search"], &["ai_train", "search"]);
+    let false_gzip = || html("<meta name=robots content=noai>").field("Content-Encoding", "gzip");
+    let unknown = || html("").field("Content-Encoding", "enigma");
+    let text = || Answer::text(SECRET).field("Content-Encoding", "enigma");
+    let untyped = || Answer::status(200).content("", SECRET).field("Content-Encoding", "enigma");
+    let late = || {
+        let coded = Coding::Gzip.encode(format!("<body>{SECRET}{}", "x<b>y</b>".repeat(40_000)).as_bytes()).unwrap();
+        let cut = coded[..coded.len() - 100].to_vec();
+        Answer::status(200).content("text/html", cut).field("Content-Encoding", "gzip")
+    };
+    let empty = || Answer::status(200).content("text/html", "").field("Content-Encoding", "enigma");
+    let rows = [
+        ("false gzip", false_gzip(), train, "withheld", "fetch.coding"),
+        ("unknown coding", unknown(), train, "withheld", "fetch.coding"),
+        ("two purposes", unknown(), both, "withheld", "fetch.coding"),
+        ("an error page", unknown().with_status(404), train, "withheld", "fetch.coding"),
+        ("of no type", untyped(), train, "withheld", "fetch.coding"),
+        ("search, which no page refuses", unknown(), search, "failed", "fetch.coding"),
+        ("a purpose that is recorded only", unknown(), &["archive", "ai_train"], "failed", "fetch.coding"),
+        ("no page", text(), train, "failed", "fetch.coding"),
+        ("broken behind its head", late(), train, "failed", "fetch.coding"),
+        ("without a byte", empty(), train, "fetched", "ok.no_rules"),
+        ("its fields deny", unknown().field("X-Robots-Tag", "noai"), train, "withheld", "signal.ai_train"),
+    ];
+    for (name, answer, purposes, outcome, reason) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let (net, _) = web([Site::new().name("a.test").page("/", answer).page("/linked", Answer::text("x"))]);
+        let summary = run(crawl(&net, dir.path(), purposes)).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        assert_eq!(summary.withheld.values().sum::<u64>(), u64::from(outcome == "withheld"), "{name}");
+        if outcome == "withheld" {
+            assert!(!holds(dir.path(), SECRET), "{name}");
+            let decision = found.decision.as_ref().unwrap();
+            assert!(decision.purposes.values().all(|one| one.decision == "refuse"), "{name}: {decision:?}");
+        }
+        let verified = comity_archive::verify::verify(dir.path(), &Default::default()).unwrap();
+        assert!(verified.holds(), "{name}: {:?}", verified.faults);
+    }
+}
+
 /// Where silence refuses, an answer that was cut before it spoke is tried again; one that denied is not.
 #[tokio::test(start_paused = true)]
 async fn a_cut_answer_is_not_silence() {

@@ -1,15 +1,20 @@
-//! Some forty origins, each with a signal of its own, crawled for training, for search, and for both: what becomes of each page, and
+//! Some sixty origins, each with a signal of its own, crawled for training, for search, and for both: what becomes of each page, and
 //! whether its record is what the evidence alone leads to.
 
 use std::path::Path;
 
+use comity::config::{ConfigFile, Moment, TermsSection};
+use comity::policy::Reviews;
 use comity_archive::{EvidenceKind, EvidenceStore, RawText, Record, Sighting};
 use comity_robots::{Dialect, Robots};
 use comity_signals::{
-    HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, SignalOptions, Source, TdmReading, Tdmrep, UnixSeconds,
-    Verdict, page_signals, robots_preferences,
+    AiTxt, HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, RslCarrier, RslConditions, RslDocument,
+    SignalOptions, Source, Statement, TdmReading, Tdmrep, UnixSeconds, Verdict, page_signals, robots_preferences,
 };
 use comity_testweb::{Answer, Site};
+use comity_url::Origin;
+
+use crate::licences::{licence, prohibits, secured, xml};
 
 use crate::support::{assert_clean, crawler, requests, run, web};
 
@@ -46,6 +51,36 @@ fn tdm(answer: Answer) -> Site {
 
 fn page(answer: Answer) -> Site {
     Site::new().page("/p", answer)
+}
+
+fn within(text: &str) -> Site {
+    page(html(&format!("<script type='application/rsl+xml'>{text}</script>")))
+}
+
+fn linked(name: &str) -> String {
+    format!("<https://lic.test/{name}>; rel=\"license\"; type=\"application/rsl+xml\"")
+}
+
+fn ai_txt(rule: &str) -> Site {
+    let text = Answer::text(format!("User-agent: *\n{rule}\n"));
+    Site::new().page("/ai.txt", text).page("/p", html(""))
+}
+
+/// What rows named `terms: …` have in their terms.
+fn reviews() -> Vec<TermsSection> {
+    let named = rows().into_iter().enumerate().filter_map(|(n, (name, ..))| Some((n, name.strip_prefix("terms: ")?)));
+    let section = |(n, said): (usize, &str)| {
+        let pair = |one: &str| one.split_once(' ').map(|(purpose, verdict)| (purpose.to_owned(), verdict.to_owned()));
+        TermsSection {
+            origin: Some(format!("http://s{n}.test")),
+            url: Some(format!("http://s{n}.test/terms")),
+            reviewed_by: Some("Counsel".to_owned()),
+            reviewed_on: Some(Moment("2026-11-29T00:00:00Z".parse().unwrap())),
+            verdicts: Some(said.split(", ").filter_map(pair).collect()),
+            ..TermsSection::default()
+        }
+    };
+    named.map(section).collect()
 }
 
 /// The origins in order; number n is `sN.test`.
@@ -103,21 +138,60 @@ fn rows() -> Vec<(&'static str, Site, Wanted)> {
         ("meta of our name", page(meta("testbot", "noai")), late),
         ("policy token", robots("Disallow:\n\nUser-agent: __usage_ai-training\nDisallow: /p"), train),
         ("policy token, another path", robots("Disallow:\n\nUser-agent: __Usage_AI-training\nDisallow: /q"), free),
+        ("licence within: no training", within(&prohibits("ai-train")), late),
+        ("licence within: nothing at all", within(&prohibits("all")), ['W', 'W', 'W']),
+        ("licence within: everything", within(&licence("all", "")), free),
+        ("licence within: search alone", within(&licence("search", "")), late),
+        ("licence within: training alone", within(&licence("ai-train", "")), ['F', 'W', 'F']),
+        (
+            "licence within: search for a payment",
+            within(&licence("search", "<payment type=\"crawl\"/>")),
+            ['W', 'W', 'W'],
+        ),
+        ("licence of robots.txt: no training", robots("License: https://lic.test/no.xml"), train),
+        ("licence of robots.txt: search alone", robots("License: https://lic.test/search.xml"), train),
+        ("licence of robots.txt: missing", robots("License: https://lic.test/absent.xml"), free),
+        (
+            "licence of another's group",
+            robots("Disallow:\n\nUser-agent: other\nLicense: https://lic.test/no.xml"),
+            free,
+        ),
+        ("licence of a field", page(field("Link", &linked("no.xml"))), late),
+        ("licence of a field, search alone", page(field("Link", &linked("search.xml"))), late),
+        ("licence yes, robots no", robots("Content-Signal: ai-train=no\nLicense: https://lic.test/all.xml"), train),
+        ("ai.txt: no", ai_txt("Disallow: /"), train),
+        ("ai.txt: yes", ai_txt("Allow: /"), free),
+        ("ai.txt: another path", ai_txt("Disallow: /q"), free),
+        ("ai.txt: no, field yes", ai_txt("Disallow: /").page("/p", field("Content-Usage", "train-ai=y")), train),
+        ("terms: ai_train denied", page(html("")), train),
+        ("terms: search denied", page(html("")), search),
+        ("terms: ai_train denied, search denied", page(html("")), all),
+        ("terms: ai_train allowed", page(field("X-Robots-Tag", "noai")), late),
     ]
 }
 
 #[tokio::test(start_paused = true)]
-async fn some_forty_origins_end_as_their_signals_say_and_the_evidence_says_the_same() {
+async fn some_sixty_origins_end_as_their_signals_say_and_the_evidence_says_the_same() {
     let count = rows().len();
     for (set, purposes) in PURPOSES.into_iter().enumerate() {
         let dir = tempfile::tempdir().unwrap();
         let sites = rows().into_iter().enumerate().map(|(n, (_, site, _))| site.name(format!("s{n}.test")));
-        let (net, observer) = web(sites);
+        let licences = Site::new()
+            .name("lic.test")
+            .page("/no.xml", xml(prohibits("ai-train")))
+            .page("/search.xml", xml(licence("search", "")))
+            .page("/all.xml", xml(licence("all", "")));
+        let (net, observer) = web(sites.chain([licences]));
+        let (secure, root) = secured(&net);
+        let roots = vec![root.path().to_owned()];
         let seeds: Vec<String> = (0..count).map(|n| format!("http://s{n}.test/p")).collect();
         let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
         let declared: Vec<String> = purposes.iter().map(|purpose| (*purpose).to_owned()).collect();
-        let summary = run(crawler(&net, &seeds).dir(dir.path()).configure(move |file| {
+        let summary = run(crawler(&net, &seeds).net(secure).dir(dir.path()).configure(move |file| {
             file.agent.purposes = Some(declared);
+            file.fetch.roots = Some(roots);
+            (file.signals.licences, file.signals.ai_txt) = (Some(true), Some(true));
+            file.terms = Some(reviews());
             file.frontier.store = Some("memory".to_owned());
         }))
         .await;
@@ -125,6 +199,7 @@ async fn some_forty_origins_end_as_their_signals_say_and_the_evidence_says_the_s
         let lines = comity_archive::read_records(dir.path()).unwrap();
         let records: Vec<Record> = lines.map(|line| line.unwrap().record().unwrap().unwrap()).collect();
         let evidence = EvidenceStore::open(dir.path()).unwrap();
+        let terms = ConfigFile::read(&dir.path().join("crawl.toml")).unwrap().read_reviews().unwrap();
         let (mut different, mut counts) = (Vec::new(), [0; 3]);
         for (n, (name, _, wanted)) in rows().into_iter().enumerate() {
             let url = format!("http://s{n}.test/p");
@@ -139,7 +214,7 @@ async fn some_forty_origins_end_as_their_signals_say_and_the_evidence_says_the_s
             if end != wanted[set] {
                 different.push(format!("{name}: {end}, wanted {}", wanted[set]));
             }
-            let (verdicts, refused) = decided_anew(found, &evidence);
+            let (verdicts, refused) = decided_anew(found, &evidence, &terms);
             let stated: Vec<(String, String)> = found
                 .decision
                 .iter()
@@ -188,7 +263,7 @@ fn check_sightings(dir: &Path, evidence: &EvidenceStore, asked: bool) {
 }
 
 /// Verdicts of the declared purposes and whether the page is refused, by the kept copies and the record's own raw texts.
-fn decided_anew(record: &Record, evidence: &EvidenceStore) -> (Vec<(String, String)>, bool) {
+fn decided_anew(record: &Record, evidence: &EvidenceStore, terms: &Reviews) -> (Vec<(String, String)>, bool) {
     let target = record.url.split_once(".test").unwrap().1.as_bytes();
     let copy =
         |digest: &Option<String>| digest.as_ref().map(|hex| evidence.find(hex.parse().unwrap()).unwrap().unwrap());
@@ -229,7 +304,17 @@ fn decided_anew(record: &Record, evidence: &EvidenceStore) -> (Vec<(String, Stri
     let reading = TdmReading::read(file.as_ref(), target, &fields, &head, SignalOptions::default());
     let page = page_signals(&fields, &head, "TestBot", false);
     let now = crate::support::START.unix_millis() / 1000;
-    let found = page.preferences(reading.preferences(known), UnixSeconds(now));
+    let mut others: Vec<Statement> = terms.statements(&Origin::parse(origin).unwrap()).collect();
+    let ai_txt = copy(&record.ai_txt.as_ref().and_then(|file| file.digest.clone()));
+    others.extend(ai_txt.and_then(|bytes| AiTxt::parse(&bytes, &["TestBot"]).statement(target)));
+    for one in &record.licences {
+        let Some(bytes) = copy(&one.digest) else { continue };
+        let carrier = RslCarrier::from_name(&one.carrier).unwrap();
+        let document = RslDocument::parse(&bytes);
+        let read = document.read(origin, target, carrier, &RslConditions::default(), SignalOptions::default());
+        others.extend(read.statements);
+    }
+    let found = page.preferences(reading.preferences(known), UnixSeconds(now)).with(others);
     let of_index =
         |source: &Source| matches!(source, Source::HeaderXRobotsTag | Source::HeaderRobotsTag | Source::MetaRobots);
     let drops = |purpose: &Purpose| {

@@ -18,7 +18,7 @@ pub(crate) struct Coverage {
 }
 
 /// What has to be met at least once.
-const EVERYTHING: [&str; 57] = [
+const EVERYTHING: [&str; 58] = [
     "pages",
     "redirects",
     "retries",
@@ -54,6 +54,7 @@ const EVERYTHING: [&str; 57] = [
     "cut: no HTTP",
     "cut: reset",
     "coding broken",
+    "coding broken: withheld",
     "hostile sites asked",
     "hostile sites asked by HTTP/2",
     "hostile pages ended",
@@ -167,6 +168,8 @@ impl Coverage {
         self.met("cut: no HTTP", faults(Reason::FetchProtocol));
         self.met("cut: reset", faults(Reason::FetchReset));
         self.met("coding broken", faults(Reason::FetchCoding));
+        let hidden = UrlEnding::Withheld(Reason::FetchCoding);
+        self.met("coding broken: withheld", run.outcomes.iter().filter(|told| told.ending == hidden).count() as u64);
         self.met("hostile sites asked", run.asked.len() as u64);
         let by_frames = run.asked.iter().filter(|asked| run.asked_by_frames(asked.scenario)).count();
         self.met("hostile sites asked by HTTP/2", by_frames as u64);

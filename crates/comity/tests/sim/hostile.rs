@@ -145,6 +145,10 @@ fn wrong(run: &Run, told: &Told) -> Option<String> {
     let end = ends::expected(scenario);
     let right = match (end.status, end.fault) {
         (Some(302), _) => *ending == UrlEnding::Redirected(302),
+        // Nobody saw what the page says of its use: it is kept only where no page could refuse it.
+        (Some(_), Some(Reason::FetchCoding)) if run.settings.purpose != "search" => {
+            *ending == UrlEnding::Withheld(Reason::FetchCoding) && !run.pages.contains_key(url)
+        }
         (Some(status), fault) => *ending == UrlEnding::Fetched(status) && run.pages.get(url) == Some(&fault),
         (None, Some(fault)) => *ending == UrlEnding::Failed(fault),
         (None, None) => false,
@@ -166,7 +170,15 @@ fn wrong(run: &Run, told: &Told) -> Option<String> {
 
 #[test]
 fn every_hostile_site_ends_as_it_should_in_a_crawl() {
-    let run = Run::of(&Plan::of_hostile_sites(Scenario::ALL));
+    for purpose in ["search", "ai_input"] {
+        let mut plan = Plan::of_hostile_sites(Scenario::ALL);
+        plan.settings.purpose = purpose;
+        ends_as_it_should(&plan);
+    }
+}
+
+fn ends_as_it_should(plan: &Plan) {
+    let run = Run::of(plan);
     let summary = run.summary().unwrap();
     eprintln!("{summary}");
     assert_eq!(crate::laws::broken(&run), Vec::<String>::new());

@@ -99,7 +99,8 @@ fn told_as_counted(run: &Run, life: usize, summary: &Summary) -> Vec<String> {
     let told = || run.outcomes.iter().filter(|told| told.life == life);
     let count = |is: fn(&UrlEnding) -> bool| told().filter(|told| is(&told.ending)).count() as u64;
     let rows = [
-        ("fetched", count(|ending| matches!(ending, UrlEnding::Fetched(_))), summary.pages()),
+        ("fetched", count(|ending| matches!(ending, UrlEnding::Fetched(_))), summary.fetched.values().sum()),
+        ("withheld", count(|ending| matches!(ending, UrlEnding::Withheld(_))), summary.withheld.values().sum()),
         ("redirected", count(|ending| matches!(ending, UrlEnding::Redirected(_))), summary.redirects),
         ("refused", count(|ending| matches!(ending, UrlEnding::Refused(_))), summary.refusals()),
         ("failed", count(|ending| matches!(ending, UrlEnding::Failed(_))), summary.failed.values().sum()),

@@ -34,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) adaptive: bool,
     pub(crate) max_rate: &'static str,
     pub(crate) max_rate_domain: &'static str,
+    /// What the pages are wanted for: `search`, which no page can refuse by itself, or `ai_input`.
+    pub(crate) purpose: &'static str,
     /// Seeds beside the first origin's front page, by site.
     pub(crate) also: Vec<usize>,
 }
@@ -98,7 +100,8 @@ impl Plan {
             web = web.site(site(&dice, n, sites, (start, hours)).name(name).address(addresses[n]));
         }
         let outages = (0..dice.below(7)).map(|_| outage(&dice, &names, &addresses)).collect();
-        let (settings, hostile) = (settings(&dice, sites), hostile::drawn(&dice));
+        let purpose = if seed.is_multiple_of(2) { "ai_input" } else { "search" };
+        let (settings, hostile) = (Settings { purpose, ..settings(&dice, sites) }, hostile::drawn(&dice));
         Self { seed, web: web.build().unwrap(), settings, names, start, outages, hostile, faults }
     }
 
@@ -117,6 +120,7 @@ impl Plan {
             adaptive: true,
             max_rate: "off",
             max_rate_domain: "off",
+            purpose: "search",
             also: Vec::new(),
         };
         let names = vec!["good.test".to_owned()];
@@ -179,6 +183,7 @@ fn settings(dice: &Dice, sites: usize) -> Settings {
         adaptive: dice.percent(70),
         max_rate: dice.pick(&["off", "off", "off", "5/s"]),
         max_rate_domain: dice.pick(&["off", "off", "off", "2/s"]),
+        purpose: "search",
         also: (1..sites).filter(|_| dice.percent(60)).collect(),
     }
 }

@@ -197,6 +197,7 @@ pub(crate) const HANDLERS_AT_ONCE: usize = 4;
 
 fn settle(file: &mut comity::config::ConfigFile, settings: &Settings, warc: bool) {
     file.crawl.scope = Some("any".into());
+    file.agent.purposes = Some(vec![settings.purpose.into()]);
     file.fetch.max_body = Some(ByteSize(hostile::MAX_BODY));
     file.fetch.roots = Some(vec![hostile::root()]);
     file.fetch.allow_addresses = Some(vec![HOSTILE_NETWORK.into()]);

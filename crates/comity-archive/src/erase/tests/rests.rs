@@ -1,6 +1,6 @@
 //! What lines that stay rest on: copies that are erased by name, and captures that are older than they are.
 
-use comity_policy::{SiteFileState, TdmCopy, TdmFile};
+use comity_policy::{SiteCopy, SiteFile, SiteFileState, SiteRules};
 use comity_signals::Tdmrep;
 
 use super::*;
@@ -21,13 +21,13 @@ fn a_tdmrep_copy_is_erased_by_its_digest() {
     robots.digest = None;
     judged.robots = robots.into();
     let rules = Arc::new(Tdmrep::parse(text, "http://a.test"));
-    judged.tdmrep = Some(Arc::new(TdmFile {
+    judged.site.tdmrep = Some(Arc::new(SiteFile {
         state: SiteFileState::Read,
         status: Some(200),
         asked: at,
         until: at,
         final_url: None,
-        copy: Some(TdmCopy { digest: copy, fetched: at, rules }),
+        copy: Some(SiteCopy { digest: copy, fetched: at, rules: SiteRules::Tdmrep(rules) }),
     }));
     fetched.errand = Errand::Judged(Arc::new(judged));
     archive.append(&Event::Fetched(fetched)).unwrap();

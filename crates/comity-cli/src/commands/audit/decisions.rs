@@ -2,11 +2,15 @@
 
 use std::collections::HashMap;
 
-use comity::policy::{Digest, Reason, RobotsState};
-use comity_archive::{DecisionRecord, Record, RobotsRecord, read_records};
+use comity::policy::{Digest, Grant, Reason, RobotsState, Silence, WallTime};
+use comity_archive::{DecisionRecord, GrantRecord, Record, RobotsRecord, read_records};
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
-use comity_signals::{PolicyGroups, Purpose, Tdmrep};
+use comity_signals::{
+    AiTxt, PolicyGroups, Purpose, RslCarrier, RslConditions, RslDocument, SignalOptions, Source, Statement, Tdmrep,
+};
+use comity_url::Origin;
 
+use super::configs::{Configs, Decided};
 use super::copies::Copies;
 use super::report::{Audit, Kind, Violation};
 use super::signals;
@@ -21,12 +25,13 @@ type Compiled = (RuleSet, PolicyGroups);
 pub(super) struct Decisions<'a> {
     pub(super) copies: &'a Copies,
     pub(super) dialect: Dialect,
+    configs: Configs,
     compiled: HashMap<(Option<Digest>, Vec<String>), Option<Compiled>>,
 }
 
 impl<'a> Decisions<'a> {
-    pub(super) fn new(copies: &'a Copies, dialect: Dialect) -> Self {
-        Self { copies, dialect, compiled: HashMap::new() }
+    pub(super) fn new(copies: &'a Copies, dialect: Dialect, dir: &std::path::Path) -> Self {
+        Self { copies, dialect, configs: Configs::new(dir), compiled: HashMap::new() }
     }
 
     pub(super) fn examine(&mut self, dir: &std::path::Path, audit: &mut Audit) -> Result<(), Failure> {
@@ -72,18 +77,28 @@ impl<'a> Decisions<'a> {
         if digest.is_some_and(|digest| self.copies.bytes(digest).is_none() && self.copies.erased.has(digest)) {
             return None;
         }
+        let target = request_target(&record.url);
+        let config = record.agent.config_digest.as_deref().and_then(|digest| self.configs.of(digest)).cloned();
+        if let Some(problem) = granted_otherwise(record, decision, config.as_ref()) {
+            return Some(Some(problem));
+        }
+        let others = match others(record, self.copies, config.as_ref(), &target) {
+            Ok(Some(others)) => others,
+            Ok(None) => return None,
+            Err(problem) => return Some(Some(problem)),
+        };
         let Some((rules, policies)) = self.rules(digest, &record.agent.product_tokens) else {
             let digest = robots.digest.as_deref().unwrap_or_default();
             return Some(Some(format!("its copy {digest} is not in the evidence")));
         };
-        let target = request_target(&record.url);
         let verdict = rules.verdict(&target);
         let lifted = decision.r#override.iter().flat_map(|found| &found.lifted);
         let lifted: Vec<&str> = lifted.map(|one| one.scope.as_str()).collect();
         Some(if lifted.iter().any(|scope| scope.starts_with("robots") || *scope == "signals") {
             None
         } else {
-            wrong(record, (rules, policies, tdmrep.as_ref()), &verdict, &target)
+            let said = Said { tdmrep: tdmrep.as_ref(), others, silence: config.map(|config| config.silence) };
+            wrong(record, (rules, policies), said, &verdict, &target)
         })
     }
 
@@ -114,9 +129,97 @@ fn origin(url: &str) -> &str {
     end.and_then(|end| url.get(..end)).unwrap_or(url)
 }
 
+/// What the files of the site say beside robots.txt, and what silence stood for, where that is known.
+struct Said<'a> {
+    tdmrep: Option<&'a Tdmrep>,
+    others: Vec<Statement>,
+    silence: Option<Silence>,
+}
+
+/// What ai.txt, licences and reviewed terms say, by the copies that the record names and the configuration that it names.
+/// `Ok(None)` where a copy was erased.
+fn others(
+    record: &Record,
+    copies: &Copies,
+    config: Option<&Decided>,
+    target: &[u8],
+) -> Result<Option<Vec<Statement>>, String> {
+    let bytes = |name: &str, hex: &str| match hex.parse().ok().map(|digest| (digest, copies.bytes(digest))) {
+        Some((_, Some(bytes))) => Ok(Some(bytes)),
+        Some((digest, None)) if copies.erased.has(digest) => Ok(None),
+        _ => Err(format!("its {name} {hex} is not in the evidence")),
+    };
+    let mut said = Vec::new();
+    if let Some(hex) = record.ai_txt.as_ref().and_then(|file| file.digest.as_deref()) {
+        let Some(body) = bytes("ai.txt", hex)? else { return Ok(None) };
+        let tokens: Vec<&str> = record.agent.product_tokens.iter().map(String::as_str).collect();
+        said.extend(AiTxt::parse(&body, &tokens).statement(target));
+    }
+    for licence in &record.licences {
+        let Some(hex) = licence.digest.as_deref() else { continue };
+        let Some(body) = bytes("licence", hex)? else { return Ok(None) };
+        let carrier = RslCarrier::from_name(&licence.carrier)
+            .ok_or_else(|| format!("it names a licence by {:?}, which is no carrier", licence.carrier))?;
+        let (conditions, options) = (RslConditions::default(), SignalOptions::default());
+        said.extend(
+            RslDocument::parse(&body).read(origin(&record.url), target, carrier, &conditions, options).statements,
+        );
+    }
+    match (config, Origin::parse(origin(&record.url))) {
+        (Some(config), Ok(origin)) => said.extend(config.reviews.statements(&origin)),
+        // A configuration that is not kept is `verify`'s finding.
+        _ => said.extend(signals::recorded(record).into_iter().filter(|one| one.source == Source::Terms)),
+    }
+    Ok(Some(said))
+}
+
+/// A grant that the record relies on and its configuration does not hold.
+fn granted_otherwise(record: &Record, decision: &DecisionRecord, config: Option<&Decided>) -> Option<String> {
+    let first = decision.grants.first()?;
+    let Some(config) = config else {
+        return Some(format!("it relies on the grant {}, and its configuration is not kept", first.reference));
+    };
+    let origin = Origin::parse(origin(&record.url)).ok()?;
+    let last = decision.stages.last().map_or(&decision.at, |stage| &stage.at);
+    let at = last.parse::<WallTime>().ok();
+    let holds = |stated: &GrantRecord, grant: &Grant| {
+        grant.origins().contains(&origin)
+            && grant.purposes().iter().any(|purpose| purpose.as_str() == stated.purpose)
+            && (grant.basis().as_str(), grant.reference()) == (&*stated.basis, &*stated.reference)
+            && (grant.approved_by(), grant.expires().to_string()) == (&*stated.approved_by, stated.expires.clone())
+            && at.is_some_and(|at| at < grant.expires())
+    };
+    let missing =
+        decision.grants.iter().find(|stated| !config.grants.all().iter().any(|grant| holds(stated, grant)))?;
+    Some(format!(
+        "it relies on a grant of {} by {} {}, which its configuration does not hold for {origin} at that time",
+        missing.purpose, missing.basis, missing.reference
+    ))
+}
+
+/// A decision on one purpose that its verdict, grants and setting for silence do not lead to.
+fn decided_otherwise(decision: &DecisionRecord, silence: Option<Silence>) -> Option<String> {
+    let hidden = decision.reason == Reason::FetchCoding.code();
+    decision.purposes.iter().find_map(|(purpose, one)| {
+        let granted = decision.grants.iter().any(|grant| grant.purpose == *purpose);
+        let wanted = match one.verdict.as_str() {
+            _ if granted => "proceed",
+            _ if hidden => "refuse",
+            "denied" => "refuse",
+            // Before the answer nobody is refused by silence.
+            "unspecified" if !decision.stages.is_empty() => silence?.as_str(),
+            _ => "proceed",
+        };
+        (one.decision != wanted).then(|| {
+            format!("it says {} for {purpose}, which is {}: that leads to {wanted}", one.decision, one.verdict)
+        })
+    })
+}
+
 fn wrong(
     record: &Record,
-    (rules, policies, tdmrep): (&RuleSet, &PolicyGroups, Option<&Tdmrep>),
+    (rules, policies): (&RuleSet, &PolicyGroups),
+    said: Said<'_>,
     verdict: &comity_robots::Verdict,
     target: &[u8],
 ) -> Option<String> {
@@ -143,7 +246,10 @@ fn wrong(
     if record.errand != "page" {
         return None;
     }
-    let preferences = signals::preferences(record, (rules, policies), tdmrep, target)?;
+    if let Some(problem) = decided_otherwise(decision, said.silence) {
+        return Some(problem);
+    }
+    let preferences = signals::preferences(record, (rules, policies), said.tdmrep, said.others, target)?;
     let differs = Purpose::ALL.into_iter().find_map(|purpose| {
         let stated = &decision.purposes.get(purpose.as_str())?.verdict;
         let found = preferences.verdict(purpose);

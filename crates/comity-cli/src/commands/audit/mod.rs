@@ -1,6 +1,7 @@
 //! `comity audit D`: politeness and decisions made again, from the WARC files and the evidence alone.
 
 mod addresses;
+mod configs;
 mod copies;
 mod decisions;
 mod erasures;
@@ -13,7 +14,7 @@ mod report;
 mod requests;
 mod signals;
 
-pub(crate) use signals::preferences;
+pub(crate) use signals::{preferences, recorded};
 
 use comity_robots::Dialect;
 
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<Exit, Failure> {
     let limits = Limits::read(&wire, dir, args.address_gap.map(|span| span.0), args.adaptive);
     examine::examine(&wire, &copies, (&floors, &limits), &mut audit);
     let dialect = wire.agents.first().map_or(Dialect::Standard, |agent| agent.dialect);
-    Decisions::new(&copies, dialect).examine(dir, &mut audit)?;
+    Decisions::new(&copies, dialect, dir).examine(dir, &mut audit)?;
     if args.json {
         let text = serde_json::to_string(&audit).map_err(|e| Failure::unavailable(e.to_string()))?;
         print(&text)?;

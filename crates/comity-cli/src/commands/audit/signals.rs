@@ -3,19 +3,20 @@
 use comity_archive::{RawText, Record};
 use comity_robots::RuleSet;
 use comity_signals::{
-    HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, SignalOptions, Source, TdmReading, Tdmrep, UnixSeconds,
-    page_signals, robots_preferences,
+    HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, SignalOptions, Source, Statement, TdmReading, Tdmrep,
+    UnixSeconds, Verdict, page_signals, robots_preferences,
 };
 
 /// The preferences that `record` should hold; `None` where it does not say enough: statements were left out, or it was written
-/// by a version that read less.
+/// by a version that read less. `others` is what ai.txt, licences and reviewed terms say.
 pub(crate) fn preferences(
     record: &Record,
     (rules, policies): (&RuleSet, &PolicyGroups),
     tdmrep: Option<&Tdmrep>,
+    others: Vec<Statement>,
     target: &[u8],
 ) -> Option<Preferences> {
-    let known = robots_preferences(rules, target).with(policies.denials(target));
+    let known = robots_preferences(rules, target).with(policies.denials(target)).with(others);
     let is_cut = record.omitted.signals > 0 || record.signals.iter().any(|one| one.raw.len() >= RAW_BYTES);
     let has_two = record.decision.as_ref().is_some_and(|decision| !decision.stages.is_empty());
     if is_cut || (!has_two && record.signals.iter().any(|one| !is_before(&one.source))) {
@@ -41,8 +42,22 @@ pub(crate) fn preferences(
 /// At this many bytes a record cuts a statement's text.
 const RAW_BYTES: usize = 2048;
 
+/// Sources that are no page's, and are known before it is asked for.
+const OTHERS: [Source; 3] = [Source::AiTxt, Source::Rsl, Source::Terms];
+
 fn is_before(source: &str) -> bool {
-    source.starts_with("robots.") || source == Source::TdmrepFile.as_str() || source == Source::DerivedTdm.as_str()
+    let files = [Source::TdmrepFile, Source::DerivedTdm].into_iter().chain(OTHERS);
+    source.starts_with("robots.") || files.into_iter().any(|known| known.as_str() == source)
+}
+
+/// What ai.txt, licences and reviewed terms said, as the record itself has it: for whoever does not read them anew.
+pub(crate) fn recorded(record: &Record) -> Vec<Statement> {
+    let read = |one: &comity_archive::SignalRecord| {
+        let source = OTHERS.into_iter().find(|source| source.as_str() == one.source)?;
+        let verdict = [Verdict::Denied, Verdict::Allowed].into_iter().find(|known| known.as_str() == one.verdict)?;
+        Some(Statement::new(source, one.purpose.parse().ok()?, verdict, one.raw.clone()))
+    };
+    record.signals.iter().filter_map(read).collect()
 }
 
 fn fields(record: &Record) -> Option<Vec<(String, Vec<u8>)>> {

@@ -24,6 +24,8 @@ pub(super) struct Gathered {
     pub(super) agent: Option<AgentRecord>,
     /// What was said about use: source, purpose, verdict, text; how often it took part.
     pub(super) signals: BTreeMap<[String; 4], u64>,
+    /// Links to terms and licences on its pages, and on how many; at most [`MAX_SIGNALS`].
+    pub(super) terms: BTreeMap<[String; 2], u64>,
     /// Lines of each copy that something rests on.
     pub(super) marks: BTreeMap<String, BTreeSet<(u32, Mark)>>,
 }
@@ -54,6 +56,12 @@ impl Gathered {
             let key = [one.source.clone(), one.purpose.clone(), one.verdict.clone(), one.raw.clone()];
             if self.signals.len() < MAX_SIGNALS || self.signals.contains_key(&key) {
                 *self.signals.entry(key).or_insert(0) += 1;
+            }
+        }
+        for link in &record.terms {
+            let key = [link.rel.clone(), link.url.clone()];
+            if self.terms.len() < MAX_SIGNALS || self.terms.contains_key(&key) {
+                *self.terms.entry(key).or_insert(0) += 1;
             }
         }
         if let Some(digest) = record.robots.as_ref().and_then(|robots| robots.digest.clone()) {

@@ -18,6 +18,7 @@ pub(super) fn page(dir: &Path, facts: &DossierFacts, found: &Gathered) -> String
     summary(facts, found, &mut body);
     copies(dir, facts, found, &mut body);
     signals(found, &mut body);
+    terms(found, &mut body);
     requests(facts, found, &mut body);
     proof(facts, &mut body);
     let foot = format!("Made by comity {} from the crawl's directory alone.", env!("CARGO_PKG_VERSION"));
@@ -111,6 +112,18 @@ fn signals(found: &Gathered, body: &mut String) {
     head(&["purpose", "verdict", "where", "text", "took part in"], body);
     for ([source, purpose, verdict, raw], times) in &found.signals {
         row(&[("", purpose), ("", verdict), ("", source), ("", raw), ("", &format!("{times} decisions"))], body);
+    }
+    body.push_str("</tbody>\n</table>\n");
+}
+
+fn terms(found: &Gathered, body: &mut String) {
+    if found.terms.is_empty() {
+        return;
+    }
+    body.push_str("<h2>Terms and licences that its pages link to</h2>\n");
+    head(&["link", "where it leads", "on"], body);
+    for ([rel, url], times) in &found.terms {
+        row(&[("", rel), ("", url), ("", &format!("{times} pages"))], body);
     }
     body.push_str("</tbody>\n</table>\n");
 }

@@ -83,10 +83,22 @@ fn use_of(record: &Record, facts: &mut Facts) {
         let said = format!("{} {}: {} ({})", signal.source, signal.purpose, signal.verdict, signal.raw);
         facts.push(("signal", said));
     }
-    if let Some(file) = &record.tdmrep {
-        let status = file.status.map(|status| format!(", status {status}")).unwrap_or_default();
-        let copy = file.digest.as_ref().map(|digest| format!(", sha256 {digest}")).unwrap_or_default();
-        facts.push(("tdmrep", format!("{}{status}, asked {}{copy}", file.state, file.asked)));
+    let seen = |state: &str, status: Option<u16>, asked: &str, digest: Option<&String>| {
+        let status = status.map(|status| format!(", status {status}")).unwrap_or_default();
+        let copy = digest.map(|digest| format!(", sha256 {digest}")).unwrap_or_default();
+        format!("{state}{status}, asked {asked}{copy}")
+    };
+    for (label, file) in [("tdmrep", &record.tdmrep), ("ai.txt", &record.ai_txt)] {
+        if let Some(file) = file {
+            facts.push((label, seen(&file.state, file.status, &file.asked, file.digest.as_ref())));
+        }
+    }
+    for one in &record.licences {
+        let known = seen(&one.state, one.status, &one.asked, one.digest.as_ref());
+        facts.push(("licence", format!("{} ({}): {known}", one.url, one.carrier)));
+    }
+    for link in &record.terms {
+        facts.push(("terms", format!("{} {}", link.rel, link.url)));
     }
     for (purpose, one) in record.decision.iter().flat_map(|decision| &decision.purposes) {
         facts.push(("purpose", format!("{purpose}: {}, {}", one.verdict, one.decision)));

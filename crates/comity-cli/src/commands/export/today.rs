@@ -37,6 +37,8 @@ pub(super) struct Answered {
     pub(super) robots: Robots,
     pub(super) digest: Option<String>,
     pub(super) tdmrep: TdmToday,
+    /// As the crawl read robots.txt.
+    dialect: Dialect,
     /// Rules for the tokens of the record before.
     compiled: Option<(Vec<String>, RuleSet)>,
     /// What its groups for policy tokens deny.
@@ -62,16 +64,17 @@ pub(super) enum Now {
 }
 
 impl Answered {
-    pub(super) fn new(robots: Robots, digest: Option<String>, tdmrep: TdmToday) -> Self {
-        let policies = PolicyGroups::compile(&robots, Dialect::Standard);
-        Self { robots, digest, tdmrep, compiled: None, policies }
+    /// `dialect` is the crawl's own.
+    pub(super) fn new(robots: Robots, digest: Option<String>, tdmrep: TdmToday, dialect: Dialect) -> Self {
+        let policies = PolicyGroups::compile(&robots, dialect);
+        Self { robots, digest, tdmrep, dialect, compiled: None, policies }
     }
 
     fn rules(&mut self, tokens: &[String]) -> &RuleSet {
         let kept = self.compiled.take().filter(|(of, _)| of == tokens);
         let compiled = kept.unwrap_or_else(|| {
             let names: Vec<&str> = tokens.iter().map(String::as_str).collect();
-            (tokens.to_vec(), self.robots.rules(&names, Dialect::Standard))
+            (tokens.to_vec(), self.robots.rules(&names, self.dialect))
         });
         &self.compiled.insert(compiled).1
     }
@@ -148,8 +151,10 @@ fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Prefe
         TdmToday::File(file, _) => Some(&*file),
         TdmToday::Silent | TdmToday::Unknown => None,
     };
-    audit::preferences(record, (rules, policies), file, target).unwrap_or_else(|| {
-        let known = robots_preferences(rules, target).with(policies.denials(target));
+    // What ai.txt, licences and reviewed terms said stands in the record.
+    let others = audit::recorded(record);
+    audit::preferences(record, (rules, policies), file, others.clone(), target).unwrap_or_else(|| {
+        let known = robots_preferences(rules, target).with(policies.denials(target)).with(others);
         match file {
             Some(file) => TdmReading::of_file(file, target, SignalOptions::default()).preferences(known),
             None => known,
@@ -161,7 +166,9 @@ fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Prefe
 fn answer_denies(record: &Record, purpose: Purpose) -> bool {
     let of_site = |one: &SignalRecord| {
         one.source.starts_with("robots.")
-            || [Source::TdmrepFile, Source::DerivedTdm].iter().any(|source| source.as_str() == one.source)
+            || [Source::TdmrepFile, Source::DerivedTdm, Source::AiTxt, Source::Rsl, Source::Terms]
+                .iter()
+                .any(|source| source.as_str() == one.source)
     };
     let cut = record.omitted.signals > 0 || record.decision.as_ref().is_none_or(|found| found.stages.is_empty());
     let denies = |one: &&SignalRecord| one.purpose == purpose.as_str() && one.verdict == "denied";

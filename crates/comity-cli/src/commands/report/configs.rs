@@ -7,6 +7,8 @@ use toml::Table;
 
 use super::chain::Broken;
 use super::crawl::{Crawl, Under};
+use super::facts::Fact;
+use super::terms::TermsSeen;
 
 /// Longest configuration that is read: that of the crawl directory.
 const LONGEST: u64 = 64 << 20;
@@ -20,6 +22,21 @@ pub(super) struct Config<'a> {
     pub(super) text: Result<Table, String>,
     /// Whether it is what `crawl.toml` holds.
     pub(super) stands: bool,
+    /// Its reviews of terms whose text is another by now.
+    pub(super) outdated: Vec<Fact>,
+}
+
+impl<'a> Config<'a> {
+    fn new(
+        digest: String,
+        under: Option<&'a Under>,
+        stands: bool,
+        text: Result<Table, String>,
+        seen: &TermsSeen,
+    ) -> Self {
+        let outdated = text.as_ref().map(|text| seen.outdated(text)).unwrap_or_default();
+        Self { digest, under, text, stands, outdated }
+    }
 }
 
 /// Every configuration that a record names, in the order of their first records, then those that none names.
@@ -51,11 +68,12 @@ pub(super) fn configs<'a>(dir: &Path, crawl: &'a Crawl) -> Result<Vec<Config<'a>
         };
         Ok(text.parse::<Table>().map_err(|e| format!("It is no TOML: {}.", e.message())))
     };
-    let mut all = Vec::new();
+    let (seen, mut all) = (TermsSeen::read(dir), Vec::new());
     for under in &crawl.under {
         let digest = under.digest.clone();
         let stands = now.as_ref() == Some(&digest);
-        all.push(Config { text: of(&digest)?, digest, under: Some(under), stands });
+        let text = of(&digest)?;
+        all.push(Config::new(digest, Some(under), stands, text, &seen));
     }
     let mut others: Vec<String> = kept(dir)?.into_iter().chain(now.clone()).collect();
     others.retain(|digest| crawl.under.iter().all(|under| under.digest != *digest));
@@ -63,7 +81,8 @@ pub(super) fn configs<'a>(dir: &Path, crawl: &'a Crawl) -> Result<Vec<Config<'a>
     others.dedup();
     for digest in others {
         let stands = now.as_ref() == Some(&digest);
-        all.push(Config { text: of(&digest)?, digest, under: None, stands });
+        let text = of(&digest)?;
+        all.push(Config::new(digest, None, stands, text, &seen));
     }
     Ok(all)
 }

@@ -2,7 +2,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
 
-use super::rules::{GRANT, OVERRIDE, Rule, SECTIONS, Says};
+use super::rules::{GRANT, OVERRIDE, Rule, SECTIONS, Says, TERMS};
 
 /// A sentence of one fact, with the key that it comes from.
 #[derive(Clone, Debug, Serialize)]
@@ -21,6 +21,7 @@ pub(super) fn facts(config: &Table) -> Vec<Fact> {
     facts.extend(exits(config));
     facts.extend(exceptions("override", OVERRIDE, config));
     facts.extend(exceptions("grant", GRANT, config));
+    facts.extend(exceptions("terms", TERMS, config));
     facts.extend(optouts(config));
     facts
 }
@@ -65,7 +66,8 @@ fn exceptions(name: &'static str, rules: &[Rule], config: &Table) -> Vec<Fact> {
     const SECTION: &str = "Exceptions";
     let all = config.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if all.is_empty() {
-        let says = format!("There is no {name}.");
+        let what = if name == "terms" { "review of terms" } else { name };
+        let says = format!("There is no {what}.");
         return vec![Fact { section: SECTION, key: name.to_owned(), value: Json::Null, says }];
     }
     let each = all.iter().enumerate().flat_map(|(n, one)| {
@@ -121,6 +123,9 @@ fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(all) => all.iter().map(as_text).collect::<Vec<_>>().join(", "),
+        Value::Table(table) => {
+            table.iter().map(|(key, value)| format!("{key} {}", as_text(value))).collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     }
 }
@@ -176,6 +181,12 @@ mod tests {
                 "Grant 2 is found under the reference L 17.",
             ),
             ("", "grant", "There is no grant."),
+            ("", "terms", "There is no review of terms."),
+            (
+                "[[terms]]\nverdicts = { ai_train = \"denied\", search = \"allowed\" }",
+                "terms[0].verdicts",
+                "Review 1 found: ai_train denied, search allowed.",
+            ),
             (
                 "[fetch]\nproxies = [\"http://10.0.0.1:1\"]",
                 "fetch.proxy",

@@ -9,6 +9,7 @@ mod markdown;
 mod policy;
 mod rules;
 mod summary;
+mod terms;
 
 use std::path::Path;
 

@@ -4,14 +4,13 @@ use serde_json::{Value as Json, json};
 
 use super::configs::Config;
 use super::crawl::{Crawl, Under};
-use super::facts::facts;
+use super::facts::{Fact, facts};
 use super::markdown::plain;
 
 /// What is read by itself, whatever the configuration says: docs/signals.md.
 const READ: &str = "Statements about use are read in robots.txt (Content-Signal, Content-Usage, DisallowAITraining, policy tokens), \
     in tdmrep.json, in fields of answers (Content-Usage, Content-Signal, X-Robots-Tag, tdm-reservation) and in the metas of pages.";
-const NOT_READ: &str =
-    "Not read in a crawl: RSL licences, ai.txt, trust.txt, metadata inside of images and documents, terms in prose.";
+const NOT_READ: &str = "Not read in a crawl: trust.txt, metadata inside of images and documents, RSL in feeds; terms in prose are not interpreted.";
 
 /// For programs.
 pub(super) fn object(crawl: &Crawl, configs: &[Config<'_>]) -> Json {
@@ -24,7 +23,7 @@ pub(super) fn object(crawl: &Crawl, configs: &[Config<'_>]) -> Json {
             "first": config.under.map(|under| place(&under.first)),
             "last": config.under.map(|under| place(&under.last)),
             "unknown": config.text.as_ref().err(),
-            "facts": config.text.as_ref().ok().map(facts),
+            "facts": config.text.as_ref().ok().map(|text| all_facts(config, text)),
         })
     };
     json!({
@@ -83,7 +82,7 @@ pub(super) fn text(crawl: &Crawl, configs: &[Config<'_>]) -> String {
         }
         match &config.text {
             Err(why) => text += &format!("- {}\n", plain(why)),
-            Ok(config) => sentences(config, &mut text),
+            Ok(table) => sentences(all_facts(config, table), &mut text),
         }
     }
     text
@@ -118,8 +117,11 @@ fn span(under: Option<&Under>) -> String {
     )
 }
 
-fn sentences(config: &toml::Table, text: &mut String) {
-    let mut facts = facts(config);
+fn all_facts(config: &Config<'_>, text: &toml::Table) -> Vec<Fact> {
+    facts(text).into_iter().chain(config.outdated.iter().cloned()).collect()
+}
+
+fn sentences(mut facts: Vec<Fact>, text: &mut String) {
     // In order of their first appearance; the sort keeps what is of one section together.
     let order: Vec<&str> = facts.iter().map(|fact| fact.section).collect();
     let place = |section: &str| order.iter().position(|one| *one == section);

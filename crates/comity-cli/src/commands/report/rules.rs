@@ -200,6 +200,27 @@ pub(super) const SIGNALS: &[Rule] = &[
         ]),
         UNKNOWN,
     ),
+    rule(
+        "signals.licences",
+        Words(&[
+            ("true", "The RSL licences that a robots.txt or a page names are asked for and read."),
+            ("false", "RSL licences are not read."),
+        ]),
+        "RSL licences are not read.",
+    ),
+    rule(
+        "signals.ai_txt",
+        Words(&[("true", "Every site's ai.txt is asked for."), ("false", "ai.txt is not read.")]),
+        "ai.txt is not read.",
+    ),
+    rule(
+        "signals.terms",
+        Words(&[
+            ("note", "Links to terms are noted, their text is neither asked for nor interpreted."),
+            ("copy", "Terms that pages link to or that were reviewed are copied, and not interpreted."),
+        ]),
+        UNKNOWN,
+    ),
 ];
 
 const ARCHIVE: &[Rule] = &[
@@ -256,4 +277,19 @@ pub(super) const GRANT: &[Rule] = &[
     rule("reference", Value("Grant {n} is found under the reference {}."), UNKNOWN),
     rule("approved_by", Value("Grant {n} was approved by {}."), UNKNOWN),
     rule("expires", Value("Grant {n} ends at {}."), UNKNOWN),
+];
+
+/// The keys of `[[terms]]`.
+pub(super) const TERMS: &[Rule] = &[
+    rule("origin", Value("Review {n} is of the terms of {}."), UNKNOWN),
+    rule("url", Value("The terms of review {n} stand at {}."), UNKNOWN),
+    rule("reviewed_by", Value("Review {n} was made by {}."), UNKNOWN),
+    rule("reviewed_on", Value("Review {n} was made on {}."), UNKNOWN),
+    rule(
+        "digest",
+        Value("The text of review {n} has the digest {}."),
+        "The text of review {n} has no digest recorded.",
+    ),
+    rule("verdicts", Value("Review {n} found: {}."), UNKNOWN),
+    rule("note", Value("Review {n} notes: {}."), "Review {n} has no note."),
 ];

@@ -5,7 +5,7 @@ mod get;
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity::config::CrawlConfig;
+use comity::config::{ConfigFile, CrawlConfig};
 use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemNet};
 use comity_gate::{AskRobots, FetchedRobots, Gate, RobotsClass, RobotsFetch};
 use comity_robots::{MAX_BYTES, Robots};
@@ -38,6 +38,26 @@ impl Asker {
     /// One that asks so many origins at the same time; what holds for each of them and for each address stays.
     pub(crate) fn open_wide(args: &AskerArgs, origin: &Origin, at_once: u32) -> Result<Self, Failure> {
         let mut config = CrawlConfig::resolve(settings::of_asker(args, origin)?)?;
+        config.politeness.total = at_once;
+        Self::of_config(config)
+    }
+
+    /// As [`Asker::open_wide`], by the robots rules of a crawl and under its name, unless the arguments give another.
+    pub(crate) fn open_as(
+        args: &AskerArgs,
+        origin: &Origin,
+        at_once: u32,
+        crawl: &ConfigFile,
+    ) -> Result<Self, Failure> {
+        let mut file = settings::of_asker(args, origin)?;
+        file.robots = crawl.robots.clone();
+        if args.name.is_none() {
+            (file.agent.name, file.agent.tokens) = (crawl.agent.name.clone(), crawl.agent.tokens.clone());
+        }
+        if args.contact.is_none() && crawl.agent.contact.is_some() {
+            file.agent.contact.clone_from(&crawl.agent.contact);
+        }
+        let mut config = CrawlConfig::resolve(file)?;
         config.politeness.total = at_once;
         Self::of_config(config)
     }

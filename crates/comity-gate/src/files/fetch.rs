@@ -1,5 +1,3 @@
-//! `/.well-known/tdmrep.json` of an origin: asked for once a day, judged and paced like a page (invariant 2), before its first page.
-
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,53 +6,26 @@ use std::time::Duration;
 use bytes::Bytes;
 use comity_fetch::{CookieUse, Keep, Read, Request, ResponseHead, Sink, Want};
 use comity_policy::{
-    Capture, Decision, Digest, Hold, Judgement, OriginPace, Permit, Reason, SiteFileState, TdmCopy, TdmFile, WallTime,
+    Capture, Decision, Digest, Hold, Judgement, OriginPace, Permit, Reason, Review, SiteCopy, SiteFile, SiteFileKind,
+    SiteFileState, SiteRules,
 };
-use comity_signals::{Declared, Purpose, Tdmrep};
+use comity_signals::RslDocument;
 use comity_url::{CrawlUrl, Origin};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
-use crate::cache::RobotsKey;
+use super::FileKey;
 use crate::flight::{Flight, RESOLVER_RETRIES, RESOLVER_WAIT, When};
 use crate::{Admission, Gate, RobotsNews, SiteFileOutcome, SiteFileVisit};
-
-/// Whether a site's tdmrep.json is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AskTdmrep {
-    /// Never.
-    #[default]
-    Never,
-    /// Where a declared purpose is one that it speaks about: `tdm`, and `ai_train`, which is derived from it.
-    WhenNeeded,
-    /// Of every site.
-    Always,
-}
-
-impl AskTdmrep {
-    /// Whether it is asked for under these purposes.
-    #[must_use]
-    pub fn asks(self, purposes: &[Declared]) -> bool {
-        let speaks = |declared: &Declared| matches!(declared.judged(), Some(Purpose::Tdm | Purpose::AiTrain));
-        match self {
-            Self::Never => false,
-            Self::WhenNeeded => purposes.iter().any(speaks),
-            Self::Always => true,
-        }
-    }
-}
 
 /// Redirects that are followed on the way (TDMRep allows them and names no number; our choice: as of robots.txt).
 const MOST_HOPS: u8 = 5;
 /// A turn that lies further ahead is told instead of waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes taken of the file: one more than is read, so that a longer one is known to be longer.
-const MOST_READ: usize = Tdmrep::MAX_BYTES + 1;
-
 /// What one request came to.
 enum Step {
     /// It is settled.
-    Known(TdmFile),
+    Known(SiteFile),
     /// It was not asked for; `own_word` when the site itself would not have it.
     NotAsked { own_word: bool },
     /// It goes on there.
@@ -70,9 +41,78 @@ enum NoTurn {
 }
 
 impl Gate {
-    /// Makes sure that tdmrep.json of `origin` is known as well as it can be now; joins a fetch under way. `Some`: not yet.
-    pub(crate) async fn tdmrep(&self, origin: &Origin) -> Option<Hold> {
-        let mut news = self.join_tdmrep(&self.key(origin))?;
+    /// Makes sure that the files of `origin` are known as well as they can be now; joins fetches under way. `Some`: not yet.
+    pub(crate) async fn site_files(&self, origin: &Origin) -> Option<Hold> {
+        let key = self.key(origin);
+        let due = self.inner.cache.files_due(&key, &self.terms().reviews, self.inner.clock.wall());
+        if due.is_empty() {
+            return None;
+        }
+        for file in due {
+            let Some(hold) = self.site_file(&file).await else { continue };
+            if file.origin() == origin || *self.inner.closing.borrow() {
+                return Some(hold);
+            }
+            // Nobody waits for the turn of another origin.
+            self.put_file(&file, self.outcome(SiteFileState::Unreachable, None)).await;
+        }
+        self.inner.cache.want_nothing(&key);
+        None
+    }
+
+    /// Learns files that an answer from `origin` has named, as far as `patience` goes; what is left is asked for before the next
+    /// page of it. Gives what is known of each afterwards. Of what the pages of one origin name two dozen are asked for at most.
+    pub async fn learn_named(
+        &self,
+        origin: &Origin,
+        named: &[(SiteFileKind, CrawlUrl)],
+        patience: Duration,
+    ) -> Vec<Option<Arc<SiteFile>>> {
+        let Some(files) = self.inner.cache.files() else { return vec![None; named.len()] };
+        let (site, now) = (self.key(origin), self.inner.clock.wall());
+        let keys = named.iter().map(|(kind, url)| FileKey::at(*kind, url.clone())).collect();
+        let keys = files.name(&site, keys);
+        let learning = async {
+            for key in keys.iter().flatten() {
+                let _learnt = self.site_file(key).await;
+            }
+        };
+        if keys.iter().flatten().any(|key| files.is_due(key, now)) {
+            let _all = tokio::time::timeout(patience, learning).await;
+            let now = self.inner.clock.wall();
+            files.want(&site, |file| keys.iter().flatten().any(|key| key == file) && files.is_due(file, now));
+        }
+        keys.iter().map(|key| files.get(key.as_ref()?)).collect()
+    }
+
+    /// What is known of a licence that an answer names; `None` where nothing is, or none is asked for.
+    #[must_use]
+    pub fn named_licence(&self, url: &CrawlUrl) -> Option<Arc<SiteFile>> {
+        let file = self.inner.cache.files()?.get(&FileKey::at(SiteFileKind::Licence, url.clone()))?;
+        (!file.is_due(self.inner.clock.wall())).then_some(file)
+    }
+
+    /// Reviews whose text is another by now, with the digest of what stands there: to be read anew. Where terms are not copied,
+    /// and where there is no copy, nothing is known.
+    #[must_use]
+    pub fn outdated_reviews(&self) -> Vec<(Arc<Review>, Digest)> {
+        let Some(files) = self.inner.cache.files() else { return Vec::new() };
+        let changed = |review: &Arc<Review>| {
+            let file = files.get(&FileKey::at(SiteFileKind::Terms, review.url().clone()))?;
+            let found = file.copy.as_ref()?.digest;
+            (found != review.digest()?).then(|| (review.clone(), found))
+        };
+        self.terms().reviews.all().iter().filter_map(changed).collect()
+    }
+
+    /// Which files are asked for.
+    #[must_use]
+    pub fn asks(&self) -> super::AskFiles {
+        self.inner.cache.files().map(super::FileCache::asks).unwrap_or_default()
+    }
+
+    async fn site_file(&self, key: &FileKey) -> Option<Hold> {
+        let mut news = self.join_file(key)?;
         loop {
             if let Some(found) = news.borrow_and_update().clone() {
                 return found.hold;
@@ -85,12 +125,12 @@ impl Gate {
     }
 
     /// The channel of the fetch under way, begun now if one is due.
-    fn join_tdmrep(&self, key: &RobotsKey) -> Option<watch::Receiver<Option<RobotsNews>>> {
-        let mut flights = self.tdm_flights();
+    fn join_file(&self, key: &FileKey) -> Option<watch::Receiver<Option<RobotsNews>>> {
+        let mut flights = self.file_flights();
         if let Some(flight) = flights.get(key).filter(|flight| !flight.task.is_finished()) {
             return Some(flight.news.clone());
         }
-        if !self.inner.cache.tdm_is_due(key, self.inner.clock.wall()) {
+        if !self.inner.cache.files()?.is_due(key, self.inner.clock.wall()) {
             return None;
         }
         let (sender, news) = watch::channel(None);
@@ -103,69 +143,90 @@ impl Gate {
 /// The task of one fetch. Boxed: a redirect to another origin asks for robots.txt there.
 fn fly(
     gate: Gate,
-    key: RobotsKey,
+    key: FileKey,
     sender: watch::Sender<Option<RobotsNews>>,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {
-        let hold = gate.learn_tdmrep(&key).await;
-        gate.tdm_flights().remove(&key);
-        drop(sender.send(Some(gate.news(&key.0, hold))));
+        let hold = gate.learn_file(&key).await;
+        gate.file_flights().remove(&key);
+        drop(sender.send(Some(gate.news(key.origin(), hold))));
     })
 }
 
 impl Gate {
     /// Follows the chain to its end, and puts in force what it came to.
-    async fn learn_tdmrep(&self, key: &RobotsKey) -> Option<Hold> {
-        let (origin, cache) = (&key.0, &self.inner.cache);
-        let before = cache.tdm(key);
-        let mut url = TdmFile::url(origin)?;
-        let mut asked = Vec::new();
+    async fn learn_file(&self, key: &FileKey) -> Option<Hold> {
+        let files = self.inner.cache.files()?;
+        if files.get(key).is_none() && self.recall_file(key).await {
+            return None;
+        }
+        let before = files.get(key);
+        let first = key.url()?;
+        let (mut url, mut asked) = (first.clone(), Vec::new());
         for hop in 0..=MOST_HOPS {
             asked.push(url.clone());
-            match self.step(origin, &url, hop).await {
-                Step::Known(file) => return self.tdmrep_known(key, file, before.as_deref()),
+            let file = match self.step((key, &first), &url, hop).await {
+                Step::Known(file) => file,
                 Step::Later(hold) => return Some(hold),
                 Step::NotAsked { own_word } => {
                     let file = self.outcome(SiteFileState::NotAsked, None);
-                    return self.tdmrep_known(key, file, before.as_deref().filter(|_| !own_word));
+                    self.file_known(key, file, before.as_deref().filter(|_| !own_word)).await;
+                    return None;
                 }
                 Step::Redirect(target, status) if hop == MOST_HOPS || asked.contains(&target) => {
-                    let file = self.outcome(SiteFileState::RedirectLimit, Some(status));
-                    return self.tdmrep_known(key, file, before.as_deref());
+                    self.outcome(SiteFileState::RedirectLimit, Some(status))
                 }
-                Step::Redirect(target, _) => url = target,
-            }
+                Step::Redirect(target, _) => {
+                    url = target;
+                    continue;
+                }
+            };
+            self.file_known(key, file, before.as_deref()).await;
+            return None;
         }
         None
     }
 
-    fn tdmrep_known(&self, key: &RobotsKey, mut file: TdmFile, before: Option<&TdmFile>) -> Option<Hold> {
+    async fn file_known(&self, key: &FileKey, mut file: SiteFile, before: Option<&SiteFile>) {
         // What was not learnt takes nothing back.
         if matches!(file.state, SiteFileState::Unreachable | SiteFileState::NotAsked) {
             file.copy = before.and_then(|before| before.copy.clone());
         }
-        tracing::debug!(origin = %key.0, state = file.state.as_str(), status = file.status, "tdmrep.json");
-        self.inner.cache.store_tdm(key.clone(), Arc::new(file));
-        None
+        tracing::debug!(%key, state = file.state.as_str(), status = file.status, "site file");
+        self.put_file(key, file).await;
     }
 
-    fn outcome(&self, state: SiteFileState, status: Option<u16>) -> TdmFile {
+    /// Remembers it, then puts it in force.
+    async fn put_file(&self, key: &FileKey, file: SiteFile) {
+        let Some(files) = self.inner.cache.files() else { return };
+        let file = Arc::new(file);
+        self.remember_file(key, &file).await;
+        files.store(key.clone(), file);
+    }
+
+    fn outcome(&self, state: SiteFileState, status: Option<u16>) -> SiteFile {
         let asked = self.inner.clock.wall();
-        TdmFile { state, status, asked, until: asked.after(state.life()), final_url: None, copy: None }
+        SiteFile { state, status, asked, until: asked.after(state.life()), final_url: None, copy: None }
     }
 
     /// One hop: judged, in its turn, fetched, recorded.
-    async fn step(&self, origin: &Origin, url: &CrawlUrl, hop: u8) -> Step {
-        let visit =
-            |decision, outcome| SiteFileVisit { for_origin: origin.clone(), hop, url: url.clone(), decision, outcome };
-        let permit = match self.tdmrep_permit(url).await {
+    async fn step(&self, (key, first): (&FileKey, &CrawlUrl), url: &CrawlUrl, hop: u8) -> Step {
+        let visit = |decision, outcome| SiteFileVisit {
+            kind: key.kind,
+            file: first.clone(),
+            hop,
+            url: url.clone(),
+            decision,
+            outcome,
+        };
+        let permit = match self.file_permit(url).await {
             Ok(permit) => permit,
             // Behind a redirect nobody waits for another origin's turn: the chain would begin anew.
             Err(NoTurn::Later(_)) if hop > 0 => return Step::Known(self.outcome(SiteFileState::Unreachable, None)),
             Err(NoTurn::Later(hold)) => return Step::Later(hold),
             Err(NoTurn::NotAsked(decision, reason, detail)) => {
                 let outcome = SiteFileOutcome::NotAsked(reason, detail);
-                self.inner.recorder.tdmrep_visit(visit(decision, outcome)).await;
+                self.inner.recorder.site_file_visit(visit(decision, outcome)).await;
                 if reason == Reason::FetchDnsTimeout {
                     return Step::Known(self.outcome(SiteFileState::Unreachable, None));
                 }
@@ -177,40 +238,45 @@ impl Gate {
             comity_policy::Errand::Judged(decision) => decision.clone(),
             comity_policy::Errand::Robots { .. } => return Step::NotAsked { own_word: false },
         };
-        let request = Request { max_body: Some(MOST_READ as u64), cookies: CookieUse::None, ..Request::default() };
-        let mut sink = Bounded::default();
+        let most = key.kind.most_bytes();
+        let request = Request { max_body: Some(most as u64), cookies: CookieUse::None, ..Request::default() };
+        let mut sink = Bounded { most, taken: Vec::new() };
         let fetched = self.inner.fetcher.fetch_with(permit, &request, &mut sink).await;
         if let Some(receipt) = fetched.receipt {
             let _paced = self.settle(receipt, fetched.outcome);
         }
         let capture = fetched.capture;
-        let file = self.read(origin, &capture, sink.0.into());
+        let file = self.read(key, &capture, sink.taken.into());
         let kept = file.as_ref().map(|(digest, bytes, _)| (*digest, bytes.clone()));
-        let step = self.meaning(origin, &capture, file.map(|(digest, _, rules)| (digest, rules)));
-        self.inner.recorder.tdmrep_visit(visit(decision, SiteFileOutcome::Asked(Box::new(capture), kept))).await;
+        if let Some((digest, bytes)) = &kept {
+            self.remember_copy(*digest, bytes).await;
+        }
+        let step = self.meaning(first, &capture, file.map(|(digest, _, rules)| (digest, rules)));
+        self.inner.recorder.site_file_visit(visit(decision, SiteFileOutcome::Asked(Box::new(capture), kept))).await;
         step
     }
 
     /// The bytes that are read of a whole answer, and what they say.
-    fn read(&self, origin: &Origin, capture: &Capture, body: Bytes) -> Option<(Digest, Bytes, Arc<Tdmrep>)> {
+    fn read(&self, key: &FileKey, capture: &Capture, body: Bytes) -> Option<(Digest, Bytes, SiteRules)> {
         let is_file = capture.status.is_some_and(|status| (200..300).contains(&status) && status != 206);
         // A longer file is cut by our own bound, and read as far as that.
-        let is_whole = capture.fault.is_none() || body.len() >= MOST_READ;
+        let is_whole = capture.fault.is_none() || body.len() >= key.kind.most_bytes();
         (is_file && is_whole).then(|| {
             let digest = Digest::from_bytes(Sha256::digest(&body).into());
-            let rules = Arc::new(Tdmrep::parse(&body, origin.as_str()));
+            let rules = SiteRules::read(key.kind, &body, key.origin(), self.inner.compiler.token_lists());
             (digest, body, rules)
         })
     }
 
-    fn meaning(&self, origin: &Origin, capture: &Capture, file: Option<(Digest, Arc<Tdmrep>)>) -> Step {
+    fn meaning(&self, first: &CrawlUrl, capture: &Capture, file: Option<(Digest, SiteRules)>) -> Step {
         let known = |state| Step::Known(self.outcome(state, capture.status));
         match (capture.status, file) {
             (Some(status), Some((digest, rules))) => {
-                let copy = TdmCopy { digest, fetched: capture.started, rules };
-                let own = TdmFile::url(origin).is_some_and(|own| own == capture.url);
-                let final_url = (!own).then(|| capture.url.clone());
-                Step::Known(TdmFile { copy: Some(copy), final_url, ..self.outcome(SiteFileState::Read, Some(status)) })
+                let read = self.outcome(SiteFileState::Read, Some(status));
+                let until = read.asked.after(life(&rules));
+                let copy = SiteCopy { digest, fetched: capture.started, rules };
+                let final_url = (capture.url != *first).then(|| capture.url.clone());
+                Step::Known(SiteFile { copy: Some(copy), final_url, until, ..read })
             }
             (Some(status @ (301 | 302 | 303 | 307 | 308)), None) => {
                 match capture.field("location").map(|location| capture.url.join(location)) {
@@ -225,7 +291,7 @@ impl Gate {
     }
 
     /// The right to ask for the file: access alone counts, since what is read here is what the site says of use.
-    async fn tdmrep_permit(&self, url: &CrawlUrl) -> Result<Permit, NoTurn> {
+    async fn file_permit(&self, url: &CrawlUrl) -> Result<Permit, NoTurn> {
         let mut closing = self.inner.closing.subscribe();
         let later = |reason, wait| NoTurn::Later(Hold { reason, wait: Some(wait) });
         // A robots.txt that is over before it is looked at stays over.
@@ -280,9 +346,24 @@ impl Gate {
     }
 }
 
+/// How long a copy is not asked for again: a day, and a licence as long as it says of itself, up to thirty days
+/// (signals reference §8.2; the bound is our choice).
+fn life(rules: &SiteRules) -> Duration {
+    let day = SiteFileState::Read.life();
+    match rules {
+        SiteRules::Licence(document) if document.is_conformant() => {
+            day * document.max_age_days().clamp(1, RslDocument::DEFAULT_MAX_AGE_DAYS)
+        }
+        _ => day,
+    }
+}
+
 /// Keeps the first bytes, and counts on nobody sending more than is asked for.
-#[derive(Debug, Default)]
-struct Bounded(Vec<u8>);
+#[derive(Debug)]
+struct Bounded {
+    most: usize,
+    taken: Vec<u8>,
+}
 
 impl Sink for Bounded {
     fn head(&mut self, _head: &ResponseHead<'_>) -> Want {
@@ -290,17 +371,12 @@ impl Sink for Bounded {
     }
 
     fn chunk(&mut self, decoded: &[u8]) {
-        let room = MOST_READ.saturating_sub(self.0.len());
-        self.0.extend_from_slice(decoded.get(..room).unwrap_or(decoded));
+        let room = self.most.saturating_sub(self.taken.len());
+        self.taken.extend_from_slice(decoded.get(..room).unwrap_or(decoded));
     }
 
-    #[expect(clippy::disallowed_methods, reason = "tdmrep.json speaks about use, and is not used")]
+    #[expect(clippy::disallowed_methods, reason = "these files speak about use, and are not used")]
     fn keep(&mut self, _read: Read) -> Keep {
         Keep::unjudged()
     }
-}
-
-/// Whether a copy of what is known is over.
-pub(crate) fn is_due(known: Option<&TdmFile>, now: WallTime) -> bool {
-    known.is_none_or(|file| file.is_due(now))
 }

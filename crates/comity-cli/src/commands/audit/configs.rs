@@ -1,0 +1,49 @@
+//! The configurations that records name: what was granted, what was read in terms, and what silence stood for.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use comity::config::ConfigFile;
+use comity::policy::{Grants, Reviews, Silence};
+use sha2::{Digest as _, Sha256};
+
+/// What of a configuration decides.
+#[derive(Clone, Debug)]
+pub(super) struct Decided {
+    pub(super) grants: Grants,
+    pub(super) reviews: Reviews,
+    pub(super) silence: Silence,
+}
+
+/// Configurations by digest, each read once.
+#[derive(Debug)]
+pub(super) struct Configs {
+    dir: PathBuf,
+    known: HashMap<String, Option<Decided>>,
+}
+
+impl Configs {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), known: HashMap::new() }
+    }
+
+    /// `D/configs/SHA256.toml`, or `D/crawl.toml` where that is it; `None` when neither is there, or is not what its name says.
+    pub(super) fn of(&mut self, digest: &str) -> Option<&Decided> {
+        let dir = &self.dir;
+        self.known.entry(digest.to_owned()).or_insert_with(|| read(dir, digest)).as_ref()
+    }
+}
+
+fn read(dir: &Path, digest: &str) -> Option<Decided> {
+    // Of outside bytes only a name of this form becomes a path.
+    let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let places = [dir.join("configs").join(format!("{digest}.toml")), dir.join("crawl.toml")];
+    let text = places.into_iter().filter(|_| is_digest).find_map(|path| {
+        let bytes = std::fs::read(path).ok()?;
+        let found = data_encoding::HEXLOWER.encode(&Sha256::digest(&bytes));
+        (found == digest).then(|| String::from_utf8(bytes).ok())?
+    })?;
+    let file = ConfigFile::parse(&text, None).ok()?;
+    let (_, silence) = file.read_rules().ok()?;
+    Some(Decided { grants: file.read_grants().ok()?, reviews: file.read_reviews().ok()?, silence })
+}

@@ -1,0 +1,347 @@
+//! Files about use beside tdmrep.json: RSL licences, ai.txt, and what was read in the terms of a site.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use comity::config::{ConfigFile, Moment, TermsSection};
+use comity::{CrawlerBuilder, Summary};
+use comity_archive::{EvidenceKind, EvidenceStore, Record, Sighting};
+use comity_testweb::{Answer, MemoryNet, Observer, SecureNet, Site};
+
+use crate::support::{asked, assert_clean, crawler, requests, run, web};
+
+const SECRET: &str = "the words of the page";
+
+/// A licence that permits what `permits` names, and nothing else, under the conditions `more`.
+pub(crate) fn licence(permits: &str, more: &str) -> String {
+    format!(
+        "<rsl xmlns=\"https://rslstandard.org/rsl\"><content url=\"/\"><license>\
+         <permits type=\"usage\">{permits}</permits>{more}</license></content></rsl>"
+    )
+}
+
+/// A licence that prohibits training, and says nothing else.
+pub(crate) fn prohibits(usage: &str) -> String {
+    format!(
+        "<rsl xmlns=\"https://rslstandard.org/rsl\"><content url=\"/\"><license>\
+         <prohibits type=\"usage\">{usage}</prohibits></license></content></rsl>"
+    )
+}
+
+pub(crate) fn xml(text: String) -> Answer {
+    Answer::status(200).content("application/rsl+xml", text)
+}
+
+fn html(head: &str) -> Answer {
+    Answer::status(200).content("text/html", format!("<head>{head}</head><body>{SECRET} <a href=/linked>x</a>"))
+}
+
+/// The web by https, too, and the file with the root that its certificates are of.
+pub(crate) fn secured(net: &MemoryNet) -> (Arc<SecureNet>, tempfile::NamedTempFile) {
+    let net = SecureNet::new(net.clone(), &["lic.test", "a.test", "b.test"]).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), net.root_pem()).unwrap();
+    (Arc::new(net), file)
+}
+
+fn crawl(net: &MemoryNet, dir: &Path, purposes: &[&str]) -> (CrawlerBuilder, tempfile::NamedTempFile) {
+    let purposes = purposes.iter().map(|purpose| (*purpose).to_owned()).collect();
+    let (secure, root) = secured(net);
+    let roots = vec![root.path().to_owned()];
+    let builder = crawler(net, &["http://a.test/"]).net(secure).dir(dir).configure(move |file| {
+        file.agent.purposes = Some(purposes);
+        file.frontier.store = Some("memory".to_owned());
+        file.fetch.roots = Some(roots);
+    });
+    (builder, root)
+}
+
+async fn finish(built: (CrawlerBuilder, tempfile::NamedTempFile), more: impl FnOnce(&mut ConfigFile)) -> Summary {
+    let (builder, root) = built;
+    let summary = run(builder.configure(more)).await;
+    drop(root);
+    summary
+}
+
+fn records(dir: &Path) -> Vec<Record> {
+    let lines = comity_archive::read_records(dir).unwrap();
+    lines.map(|line| line.unwrap().record().unwrap().unwrap()).collect()
+}
+
+fn record(dir: &Path, url: &str) -> Record {
+    records(dir).into_iter().rfind(|record| record.url == url).unwrap()
+}
+
+fn sightings(dir: &Path, kind: EvidenceKind) -> Vec<Sighting> {
+    let evidence = EvidenceStore::open(dir).unwrap();
+    evidence.sightings().unwrap().map(Result::unwrap).filter(|one| one.kind == kind).collect()
+}
+
+fn check(dir: &Path, observer: &Observer) {
+    assert_clean(observer);
+    let verified = comity_archive::verify::verify(dir, &Default::default()).unwrap();
+    assert!(verified.holds(), "{:?}", verified.faults);
+}
+
+fn reads_licences(file: &mut ConfigFile) {
+    file.signals.licences = Some(true);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_licence_decides_whoever_names_it() {
+    let robots = |url: &str| format!("User-agent: *\nLicense: {url}\nAllow: /\n");
+    let site = || Site::new().name("a.test");
+    let named = |url: &str| site().robots(robots(url)).page("/", html(""));
+    let link = |url: &str| html("").field("Link", format!("<{url}>; rel=\"license\"; type=\"application/rsl+xml\""));
+    let element = |url: &str| html(&format!("<link rel=license type='application/rsl+xml' href='{url}'>"));
+    let inline = |text: &str| html(&format!("<script type='application/rsl+xml'>{text}</script>"));
+    let no = "https://lic.test/no.xml";
+    let absent = "https://lic.test/absent.xml";
+    // What becomes of the page, why, and what is known of the licence in its record.
+    let rows = [
+        ("named by robots.txt", named(no), "not_fetched", "signal.ai_train", Some("read")),
+        ("permits", named("https://lic.test/yes.xml"), "fetched", "ok", Some("read")),
+        (
+            "permits search, so not training",
+            named("https://lic.test/search.xml"),
+            "not_fetched",
+            "signal.ai_train",
+            Some("read"),
+        ),
+        ("for a payment", named("https://lic.test/pay.xml"), "not_fetched", "signal.ai_train", Some("read")),
+        ("broken", named("https://lic.test/broken.xml"), "fetched", "ok", Some("read")),
+        ("none", named(absent), "fetched", "ok", Some("absent")),
+        ("no answer", named("https://lic.test/error.xml"), "fetched", "ok", Some("unreachable")),
+        ("robots.txt refuses it", named("https://lic.test/private/no.xml"), "fetched", "ok", Some("not_asked")),
+        ("moved", named("https://lic.test/moved.xml"), "not_fetched", "signal.ai_train", Some("read")),
+        ("by http", named("http://lic.test/no.xml"), "fetched", "ok", None),
+        ("a Link field", site().page("/", link(no)), "withheld", "signal.ai_train", Some("read")),
+        ("a Link field, of none", site().page("/", link(absent)), "fetched", "ok.no_rules", Some("absent")),
+        ("an element", site().page("/", element(no)), "withheld", "signal.ai_train", Some("read")),
+        ("an element of a text", site().page("/", Answer::text(SECRET)), "fetched", "ok.no_rules", None),
+        (
+            "within the page",
+            site().page("/", inline(&prohibits("ai-train"))),
+            "withheld",
+            "signal.ai_train",
+            Some("read"),
+        ),
+        (
+            "within the page, permits",
+            site().page("/", inline(&licence("all", ""))),
+            "fetched",
+            "ok.no_rules",
+            Some("read"),
+        ),
+        (
+            "another type",
+            site().page("/", html(&format!("<link rel=license href='{no}'>"))),
+            "fetched",
+            "ok.no_rules",
+            None,
+        ),
+    ];
+    for (name, site, outcome, reason, state) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let licences = Site::new()
+            .name("lic.test")
+            .robots("User-agent: *\nDisallow: /private/\n")
+            .page("/no.xml", xml(prohibits("ai-train")))
+            .page("/private/no.xml", xml(prohibits("ai-train")))
+            .page("/yes.xml", xml(licence("all", "")))
+            .page("/search.xml", xml(licence("search", "")))
+            .page("/pay.xml", xml(licence("ai-train", "<payment type=\"purchase\"/>")))
+            .page("/broken.xml", xml("<rsl".to_owned()))
+            .page("/error.xml", Answer::status(500))
+            .page("/moved.xml", Answer::redirect(301, "/no.xml"));
+        let (net, observer) = web([site.page("/linked", Answer::text("linked")), licences]);
+        finish(crawl(&net, dir.path(), &["ai_train"]), reads_licences).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}: {found:?}");
+        assert_eq!(found.licences.first().map(|one| &*one.state), state, "{name}");
+        let is_kept = outcome == "fetched" && !name.ends_with("a text");
+        assert_eq!(asked(&observer, "http://a.test/linked"), usize::from(is_kept), "{name}");
+        let private = requests(&observer).iter().any(|url| url.contains("/private/"));
+        assert!(!private, "{name}: what robots.txt refuses sees no request");
+        if outcome != "fetched" {
+            let said = found.signals.iter().find(|one| one.source == "rsl" && one.purpose == "ai_train").unwrap();
+            assert_eq!((&*said.verdict, &*said.spec), ("denied", "RSL-SPEC-1.0, 2025-12-10"), "{name}");
+            assert_eq!(said.conditional, name == "for a payment", "{name}");
+        }
+        check(dir.path(), &observer);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_licence_is_asked_for_once_however_many_name_it_and_kept_with_its_absence() {
+    let dir = tempfile::tempdir().unwrap();
+    let robots = "User-agent: *\nLicense: https://lic.test/no.xml\nLicense: https://lic.test/absent.xml\nAllow: /\n";
+    let page = || {
+        Answer::page(["/1", "/2", "/3"])
+            .field("Link", "<https://lic.test/l.xml>; rel=license; type=application/rsl+xml")
+    };
+    let site = |name: &str| {
+        let site = Site::new().name(name).robots(robots).page("/", page());
+        site.page("/1", page()).page("/2", page()).page("/3", page())
+    };
+    let licences =
+        Site::new().name("lic.test").page("/no.xml", xml(prohibits("ai-train"))).page("/l.xml", xml(prohibits("tdm")));
+    let (net, observer) = web([site("a.test"), site("b.test"), licences]);
+    let (builder, root) = crawl(&net, dir.path(), &["search", "ai_train"]);
+    finish((builder.seed("http://b.test/"), root), reads_licences).await;
+    for path in ["no.xml", "absent.xml", "l.xml"] {
+        assert_eq!(asked(&observer, &format!("http://lic.test/{path}")), 1, "{path}");
+    }
+    let pages = records(dir.path()).into_iter().filter(|one| one.errand == "page" && one.outcome == "fetched").count();
+    assert_eq!(pages, 8);
+    let seen = sightings(dir.path(), EvidenceKind::Licence);
+    let states: Vec<_> = seen.iter().map(|one| (one.url.as_str(), one.status, one.digest.is_some())).collect();
+    assert!(states.contains(&("https://lic.test/absent.xml", 404, false)), "{states:?}");
+    assert!(states.contains(&("https://lic.test/no.xml", 200, true)), "{states:?}");
+    let errands = records(dir.path()).into_iter().filter(|one| one.errand == "licence").count();
+    assert_eq!(errands, 3, "each request is a record");
+    check(dir.path(), &observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn naming_a_licence_of_its_own_on_each_page_sends_a_crawl_nowhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let named = |n: usize| format!("<https://lic.test/{n}.xml>; rel=license; type=application/rsl+xml");
+    let links: Vec<String> = (0..40).map(|n| format!("/{n}")).collect();
+    let first = Site::new().name("a.test").page("/", Answer::page(links.iter().map(String::as_str)));
+    let site = (0..40).fold(first, |site, n| site.page(format!("/{n}"), Answer::page([""; 0]).field("Link", named(n))));
+    let (net, observer) = web([site, Site::new().name("lic.test")]);
+    finish(crawl(&net, dir.path(), &["ai_train"]), reads_licences).await;
+    let asked = requests(&observer).iter().filter(|url| url.contains("lic.test") && url.ends_with(".xml")).count();
+    assert_eq!(asked, 24);
+    let states = records(dir.path()).into_iter().flat_map(|one| one.licences).map(|one| one.state);
+    assert_eq!(states.filter(|state| state == "not_asked").count(), 16, "and it is said of the others");
+    check(dir.path(), &observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_for_where_it_is_not_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let robots = "User-agent: *\nLicense: https://lic.test/no.xml\nAllow: /\n";
+    let inline = format!("<script type='application/rsl+xml'>{}</script>", prohibits("ai-train"));
+    let terms = "<a rel=terms-of-service href=/terms>t</a>";
+    let site = Site::new().name("a.test").robots(robots).page("/", html(&format!("{inline}{terms}")));
+    let site = site.page("/ai.txt", Answer::text("User-agent: *\nDisallow: /\n")).page("/linked", Answer::text("x"));
+    let (net, observer) = web([site, Site::new().name("lic.test")]);
+    finish(crawl(&net, dir.path(), &["search"]), |_| {}).await;
+    let asked: Vec<_> = requests(&observer).into_iter().filter(|url| !url.ends_with("/robots.txt")).collect();
+    assert!(!asked.iter().any(|url| url.contains("lic.test") || url.ends_with("/ai.txt")), "{asked:?}");
+    let found = record(dir.path(), "http://a.test/");
+    assert!(found.licences.is_empty() && found.ai_txt.is_none(), "{found:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn ai_txt_speaks_before_the_fetch() {
+    let text = |text: &str| Answer::text(text.to_owned());
+    let rows = [
+        ("denies", text("User-agent: *\nDisallow: /\n"), "not_fetched", "signal.ai_train", "read"),
+        ("denies others", text("User-agent: OtherBot\nDisallow: /\n"), "fetched", "ok.no_rules", "read"),
+        ("permits", text("User-agent: *\nAllow: /\n"), "fetched", "ok.no_rules", "read"),
+        ("is of another kind", text("# About us\nDisallow: /\n"), "fetched", "ok.no_rules", "read"),
+        ("is not there", Answer::status(404), "fetched", "ok.no_rules", "absent"),
+        ("fails", Answer::status(503), "fetched", "ok.no_rules", "unreachable"),
+    ];
+    for (name, answer, outcome, reason, state) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", html("")).page("/linked", Answer::text("x"));
+        let (net, observer) = web([site.page("/ai.txt", answer)]);
+        finish(crawl(&net, dir.path(), &["ai_train"]), |file| file.signals.ai_txt = Some(true)).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        let file = found.ai_txt.as_ref().unwrap();
+        assert_eq!(file.state, state, "{name}");
+        assert_eq!(asked(&observer, "http://a.test/ai.txt"), 1, "{name}");
+        assert_eq!(sightings(dir.path(), EvidenceKind::AiTxt).len(), 1, "{name}: absence, too");
+        check(dir.path(), &observer);
+    }
+}
+
+fn reviewed(origin: &str, digest: Option<String>, verdicts: &[(&str, &str)]) -> TermsSection {
+    let own = |text: &str| Some(text.to_owned());
+    TermsSection {
+        origin: own(origin),
+        url: Some(format!("{origin}/terms")),
+        reviewed_by: own("Counsel"),
+        reviewed_on: Some(Moment("2026-11-29T00:00:00Z".parse().unwrap())),
+        digest,
+        note: own("section 4"),
+        verdicts: Some(verdicts.iter().map(|(purpose, said)| ((*purpose).to_owned(), (*said).to_owned())).collect()),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reviewed_terms_deny_and_never_permit() {
+    let denied: &[(&str, &str)] = &[("ai_train", "denied")];
+    let allowed: &[(&str, &str)] = &[("ai_train", "allowed")];
+    let noai = "<meta name=robots content=noai>";
+    let rows = [
+        ("denied", "http://a.test", denied, &["ai_train"][..], "", "not_fetched", "terms.denied"),
+        ("another origin", "http://b.test", denied, &["ai_train"], "", "fetched", "ok.no_rules"),
+        ("one of two purposes", "http://a.test", denied, &["ai_train", "search"], "", "fetched", "ok.no_rules"),
+        ("allowed", "http://a.test", allowed, &["ai_train"], "", "fetched", "ok.no_rules"),
+        ("allowed, and the page denies", "http://a.test", allowed, &["ai_train"], noai, "withheld", "signal.ai_train"),
+    ];
+    for (name, origin, verdicts, purposes, head, outcome, reason) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", html(head)).page("/linked", Answer::text("x"));
+        let (net, observer) = web([site]);
+        let section = reviewed(origin, None, verdicts);
+        finish(crawl(&net, dir.path(), purposes), |file| file.terms = Some(vec![section])).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        let said = found.signals.iter().find(|one| one.source == "terms");
+        let is_said = origin == "http://a.test" && verdicts == denied;
+        assert_eq!(said.is_some(), is_said, "{name}");
+        if let Some(said) = said {
+            assert_eq!(said.raw, "http://a.test/terms, reviewed 2026-11-29 by Counsel: section 4");
+        }
+        assert_eq!(asked(&observer, "http://a.test/terms"), 0, "{name}: prose is not asked for");
+        check(dir.path(), &observer);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn links_to_terms_are_noted_and_copied_where_that_is_set() {
+    for copies in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let head = "<link rel=license href='http://b.test/cc'><meta name=tdm-reservation content=1>\
+                    <meta name=tdm-policy content='/policy.json'>";
+        let page = html(&format!("{head}<a rel='terms-of-service' href='/terms'>terms</a>"));
+        let site = Site::new()
+            .name("a.test")
+            .page("/", page)
+            .page("/terms", html("no training"))
+            .page("/linked", Answer::text("x"));
+        let other = Site::new().name("b.test").page("/cc", Answer::text("licence"));
+        let (net, observer) = web([site, other]);
+        let section = reviewed("http://a.test", Some("ab".repeat(32)), &[("tdm", "denied")]);
+        let summary = finish(crawl(&net, dir.path(), &["search"]), |file| {
+            file.signals.terms = copies.then(|| "copy".to_owned());
+            file.terms = Some(vec![section]);
+        })
+        .await;
+        let links = record(dir.path(), "http://a.test/").terms;
+        let found: Vec<_> = links.iter().map(|link| (link.rel.as_str(), link.url.as_str())).collect();
+        let wanted = [
+            ("license", "http://b.test/cc"),
+            ("terms-of-service", "http://a.test/terms"),
+            ("tdm-policy", "http://a.test/policy.json"),
+        ];
+        assert_eq!(found, wanted);
+        let seen = sightings(dir.path(), EvidenceKind::Terms);
+        let mut copied: Vec<_> = seen.iter().map(|one| (one.url.as_str(), one.status)).collect();
+        copied.sort_unstable();
+        let all = [("http://a.test/policy.json", 404), ("http://a.test/terms", 200), ("http://b.test/cc", 200)];
+        assert_eq!(copied, if copies { &all[..] } else { &[] });
+        let outdated = summary.notes.iter().filter(|note| note.contains("http://a.test/terms")).count();
+        assert!(outdated >= 1, "the review is said: {:?}", summary.notes);
+        let changed = summary.to_string().contains("not the text that was reviewed");
+        assert_eq!(changed, copies, "{summary}");
+        check(dir.path(), &observer);
+    }
+}
