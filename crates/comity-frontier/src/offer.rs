@@ -32,13 +32,35 @@ impl Offer {
     /// A seed: depth 0, priority 0.
     #[must_use]
     pub const fn seed(url: CrawlUrl, key: UrlKey) -> Self {
-        Self { url, key, depth: 0, hops: 0, via: None, seed: true, priority: 0, attempts: 0, hint: None, user_data: None }
+        Self {
+            url,
+            key,
+            depth: 0,
+            hops: 0,
+            via: None,
+            seed: true,
+            priority: 0,
+            attempts: 0,
+            hint: None,
+            user_data: None,
+        }
     }
 
     /// A link found on `via`, at `depth`, with priority 1: behind seeds.
     #[must_use]
     pub const fn link(url: CrawlUrl, key: UrlKey, via: CrawlUrl, depth: u32) -> Self {
-        Self { url, key, depth, hops: 0, via: Some(via), seed: false, priority: 1, attempts: 0, hint: None, user_data: None }
+        Self {
+            url,
+            key,
+            depth,
+            hops: 0,
+            via: Some(via),
+            seed: false,
+            priority: 1,
+            attempts: 0,
+            hint: None,
+            user_data: None,
+        }
     }
 }
 

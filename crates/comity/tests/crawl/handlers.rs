@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity::policy::Reason;
-use comity::{Context, EnqueueError, HandlerResult, Page, UrlEnding};
+use comity::{Context, EnqueueError, HandlerResult, Page, Seed, UrlEnding};
 use comity_testweb::{Answer, Site};
 
-use super::support::{arrivals, assert_clean, asked, crawler, requests, run, web};
+use super::support::{arrivals, asked, assert_clean, crawler, requests, run, web};
 
 fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -56,17 +56,29 @@ async fn what_is_enqueued_comes_in_its_order_with_its_data_and_over_redirects() 
     let paths = ["/robots.txt", "/", "/first", "/linked", "/moved", "/here", "/last"];
     assert_eq!(requests(&observer), paths.map(|path| format!("http://a.test{path}")));
     let data = |n: u32, text: &str| Some((n, text.to_owned()));
-    let expected = [
-        ("/", None),
-        ("/first", None),
-        ("/here", data(2, "moved")),
-        ("/last", data(1, "last")),
-        ("/linked", None),
-    ];
+    let expected =
+        [("/", None), ("/first", None), ("/here", data(2, "moved")), ("/last", data(1, "last")), ("/linked", None)];
     assert_eq!(*seen.lock().unwrap(), expected.map(|(path, data)| (path.to_owned(), data)).into());
     assert_eq!(summary.links_left, [(Reason::UrlScope, 1)].into());
     assert_eq!(summary.refused, [(Reason::RobotsDisallow, 1)].into(), "what is enqueued is judged");
     assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn seeds_have_priorities_and_data_too() {
+    let (net, observer) = web([numbered("a.test", 3)]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = told.clone();
+    let builder = crawler(&net, &[])
+        .seed_with(Seed::new("http://a.test/2").priority(2).user_data("late").unwrap())
+        .seed_with(Seed::new("http://a.test/1").user_bytes(*b"\xff").unwrap())
+        .seed("http://a.test/0")
+        .each_page(move |page| seen.lock().unwrap().push(page.user_bytes().map(<[u8]>::to_vec)));
+    run(builder).await;
+    assert_eq!(requests(&observer)[1..], [1, 0, 2].map(|n| format!("http://a.test/{n}")));
+    assert_eq!(*told.lock().unwrap(), [Some(vec![0xff]), None, Some(b"\"late\"".to_vec())]);
+    let wrong = crawler(&net, &[]).seed_with(Seed::new("a.test")).build().unwrap_err();
+    assert!(wrong.is_config(), "{wrong}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -132,7 +144,8 @@ async fn handlers_are_as_many_as_they_may_be_and_the_crawl_waits_for_them() {
 async fn a_handler_that_fails_in_any_way_fails_its_page_and_keeps_what_it_enqueued() {
     let dir = tempfile::tempdir().unwrap();
     let ways = ["error", "panic", "panic-late", "time"];
-    let site = Site::new().name("a.test").page("/", Answer::page(ways.map(|way| format!("/{way}")).iter().map(|s| &**s)));
+    let site =
+        Site::new().name("a.test").page("/", Answer::page(ways.map(|way| format!("/{way}")).iter().map(|s| &**s)));
     let site = ways.iter().fold(site, |site, way| {
         site.page(format!("/{way}"), Answer::page([&*format!("/of-{way}")]))
             .page(format!("/of-{way}"), Answer::text("linked"))
@@ -231,7 +244,11 @@ async fn a_page_whose_handler_was_stopped_comes_again_and_what_was_settled_stays
     assert!(tokio::time::timeout(secs(30), first.run()).await.is_err());
     // Its tasks end at their next turn.
     tokio::time::sleep(secs(1)).await;
-    assert_eq!(asked(&observer, "http://a.test/behind"), 0, "what a page enqueues enters the queue as the page leaves it");
+    assert_eq!(
+        asked(&observer, "http://a.test/behind"),
+        0,
+        "what a page enqueues enters the queue as the page leaves it"
+    );
     let summary = run(build(false)).await;
     assert_eq!((summary.pages(), summary.left), (2, 0));
     let expected = [("/", None), ("/by", Some(7)), ("/by", Some(7)), ("/behind", Some(8))];
