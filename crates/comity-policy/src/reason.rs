@@ -49,6 +49,7 @@ reasons! {
     UrlSyntax, "url.syntax", "no absolute http or https URL";
     UrlUnsendable, "url.unsendable", "the URL cannot be sent without being altered";
     UrlScope, "url.scope", "outside the scope of the crawl";
+    UrlFilter, "url.filter", "the crawl's own filter turns it down";
     UrlDepth, "url.depth", "deeper than the crawl goes";
     UrlLength, "url.length", "longer than URLs may be";
     UrlTrapSegments, "url.trap.segments", "more path segments than pages have";

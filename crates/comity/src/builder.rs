@@ -1,14 +1,17 @@
 //! What a crawl is told in code: the commonest keys of the configuration, and what is done with pages.
 
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
-use comity_url::ScopeKind;
+use comity_policy::Reason;
+use comity_url::{CrawlUrl, ScopeKind};
 
 use crate::config::{ConfigError, ConfigFile, Span};
 use crate::engine::HandlerBounds;
 use crate::handler::{HandlerOutput, PageHandler};
-use crate::{Context, CrawlerBuilder, Page};
+use crate::sink::SharedSink;
+use crate::{Context, CrawlerBuilder, Event, Page, Proposed, RobotsSeen, Seed, Sink, UrlEnding};
 
 /// Settings: each is the key of the same name in the configuration, whose row in docs/configuration.md says more.
 impl CrawlerBuilder {
@@ -22,6 +25,12 @@ impl CrawlerBuilder {
         let seeds = self.file.crawl.seeds.get_or_insert_default();
         seeds.extend(urls.into_iter().map(|url| url.as_ref().to_owned()));
         self
+    }
+
+    /// Adds a seed with a priority, or with user data. Where the crawl in the directory has it already, it stays as it is.
+    pub fn seed_with(mut self, seed: Seed) -> Self {
+        self.asked.seeds_with.push((seed.url.clone(), seed.with));
+        self.seed(seed.url)
     }
 
     /// How far from the seeds it goes. Default: their origins.
@@ -140,16 +149,108 @@ impl CrawlerBuilder {
         self
     }
 
+    /// Gives the pages of some URLs to a handler of their own: the first route counts that matches, in the order in which they were
+    /// given; [`CrawlerBuilder::on_page`] has the others. A pattern is written as those of [`CrawlerBuilder::include`]: a prefix, in which `*`
+    /// stands for anything, and a `$` at its end for the end of the URL. `"https://docs.example/"` is a host, `"/list/*.html$"` a path on any.
+    pub fn route<F, Fut>(mut self, pattern: &str, handler: F) -> Self
+    where
+        F: Fn(Page, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: HandlerOutput> + Send + 'static,
+    {
+        self.asked.routes.push((pattern.to_owned(), PageHandler::asynchronous(handler)));
+        self
+    }
+
+    /// [`CrawlerBuilder::route`], for a plain closure as of [`CrawlerBuilder::each_page`].
+    pub fn route_each<R: HandlerOutput>(
+        mut self,
+        pattern: &str,
+        handler: impl Fn(&Page) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.asked.routes.push((pattern.to_owned(), PageHandler::plain(handler)));
+        self
+    }
+
+    /// Writes pages and outcomes into a sink too, which acknowledges each before its URL leaves the queue.
+    pub fn sink(mut self, sink: impl Sink + 'static) -> Self {
+        self.handlers.sink = Some(SharedSink(Arc::new(sink)));
+        self
+    }
+
     /// How many pages may be at asynchronous handlers at once, 1 at least. Default 64.
     pub const fn handlers_at_once(mut self, pages: usize) -> Self {
-        self.bounds.at_once = pages;
+        self.asked.bounds.at_once = pages;
         self
     }
 
     /// How long an asynchronous handler may take with one page, a day at most. Default 60 s.
     pub const fn handler_time(mut self, time: Duration) -> Self {
-        self.bounds.time = time;
+        self.asked.bounds.time = time;
         self
+    }
+}
+
+/// Hooks: plain closures, called at once, on the crawl's own threads, for every event of their kind. They change nothing: a hook that
+/// panics is in the log. Several of one kind are called in their order. [`Crawler::events`](crate::Crawler::events) is the same as a channel.
+impl CrawlerBuilder {
+    /// Asks before a URL is queued that was found: a link, a redirect, what a sitemap lists, what a handler enqueues. One that is
+    /// turned down is left out by the name `url.filter`. Seeds are not asked about; robots.txt is no matter of a filter, which can only
+    /// take away.
+    pub fn filter(mut self, filter: impl Fn(Proposed<'_>) -> bool + Send + Sync + 'static) -> Self {
+        self.listeners.filter = Some(Arc::new(filter));
+        self
+    }
+
+    /// Is told of every event.
+    pub fn on_event(mut self, hook: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listeners.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Is told of every URL that was found and is not queued, and why: scope, depth, traps, budgets, the filter.
+    pub fn on_skip(self, hook: impl Fn(&CrawlUrl, Reason) + Send + Sync + 'static) -> Self {
+        self.on_event(move |event| {
+            if let Event::Skipped { url, reason, .. } = event {
+                hook(url, *reason);
+            }
+        })
+    }
+
+    /// Is told of every exchange on the way to a robots.txt, and whether that has changed.
+    pub fn on_robots(self, hook: impl Fn(&RobotsSeen) + Send + Sync + 'static) -> Self {
+        self.on_event(move |event| {
+            if let Event::Robots(seen) = event {
+                hook(seen);
+            }
+        })
+    }
+
+    /// Is told of every URL that was not requested, or of whose answer nothing may be kept, and why.
+    pub fn on_refused(self, hook: impl Fn(&CrawlUrl, Reason) + Send + Sync + 'static) -> Self {
+        self.on_event(move |event| {
+            if let Event::Ended { url, ending: UrlEnding::Refused(reason) | UrlEnding::Withheld(reason), .. } = event {
+                hook(url, *reason);
+            }
+        })
+    }
+
+    /// Is told of every URL that failed for good, and why.
+    pub fn on_error(self, hook: impl Fn(&CrawlUrl, Reason) + Send + Sync + 'static) -> Self {
+        self.on_event(move |event| {
+            if let Event::Ended { url, ending: UrlEnding::Failed(reason), .. } = event {
+                hook(url, *reason);
+            }
+        })
+    }
+
+    /// Is told of every URL that was answered, and its status, redirects too.
+    pub fn on_done(self, hook: impl Fn(&CrawlUrl, u16) + Send + Sync + 'static) -> Self {
+        self.on_event(move |event| {
+            if let Event::Ended { url, ending: UrlEnding::Fetched(status) | UrlEnding::Redirected(status), .. } = event
+            {
+                hook(url, *status);
+            }
+        })
     }
 }
 

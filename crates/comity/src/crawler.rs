@@ -6,7 +6,7 @@ use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, OtherRules, Store};
 use comity_gate::{Gate, GateConfig, OptOutFiles, StateDir};
 use comity_policy::{Clock, Random};
-use comity_url::{CrawlUrl, KeyHasher, Scope};
+use comity_url::{CrawlUrl, KeyHasher, Scope, UrlPattern};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -18,8 +18,12 @@ use crate::control::socket::{self, Door, NoDoor};
 use crate::control::{self, Control, Running};
 use crate::directory::ScopeSeeds;
 use crate::engine::{Desk, Engine, HandlerBounds, Handlers, Keys, Live, Shared, Tally, Traps};
+use crate::events::{Events, Listeners};
+use crate::handler::PageHandler;
 use crate::keep::{self, Keeper};
-use crate::open::{self, Accepted, Work};
+use crate::open::{self, Accepted, Queue, Work};
+use crate::pause::PauseHandle;
+use crate::seeds::{SeedWith, SeedsWith};
 use crate::sites::Sites;
 use crate::{Error, Progress, StopHandle, Summary, UrlOutcome, archive};
 
@@ -30,6 +34,8 @@ pub struct Crawler {
     seeds: Vec<CrawlUrl>,
     notes: Vec<String>,
     stop: StopHandle,
+    pause: PauseHandle,
+    listeners: Listeners,
     progress: watch::Receiver<Progress>,
     clock: Arc<dyn Clock>,
     control: Control,
@@ -47,8 +53,19 @@ pub struct CrawlerBuilder {
     accept_config: bool,
     accept_loss: bool,
     pub(crate) handlers: Handlers,
-    pub(crate) bounds: HandlerBounds,
+    pub(crate) asked: Asked,
+    pub(crate) listeners: Listeners,
     parts: Parts,
+}
+
+/// What was asked for in code alone, not read yet.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) bounds: HandlerBounds,
+    /// Patterns as written.
+    pub(crate) routes: Vec<(String, PageHandler)>,
+    /// URLs as written.
+    pub(crate) seeds_with: Vec<(String, SeedWith)>,
 }
 
 /// The outside world, replaceable for tests and simulation.
@@ -58,6 +75,7 @@ struct Parts {
     clock: Option<Arc<dyn Clock>>,
     random: Option<Arc<dyn Random>>,
     store: Option<Box<dyn Store>>,
+    frontier: Option<(Arc<dyn Frontier>, [u8; 16])>,
     disk: Option<Arc<dyn Disk>>,
 }
 
@@ -101,6 +119,23 @@ impl Crawler {
     #[must_use]
     pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
+    }
+
+    /// Holds the crawl and lets it go on, from anywhere.
+    #[must_use]
+    pub fn pause_handle(&self) -> PauseHandle {
+        self.pause.clone()
+    }
+
+    /// What happens in the crawl, from here on. Nothing waits for whoever reads it: see [`Events`] for what a slow reader loses.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        self.listeners.events()
+    }
+
+    /// Gives the pages that have no handler to this one.
+    pub(crate) fn deliver_to(&self, handler: PageHandler) {
+        self.engine.deliver_to(handler);
     }
 
     /// Looks at the crawl and steers it, from anywhere, until it is over. A crawl in a directory, on this machine's clock,
@@ -196,6 +231,14 @@ impl CrawlerBuilder {
         self
     }
 
+    /// Keeps the queue in this frontier instead of one of comity's own: another database, or a service. `key` is that of the
+    /// fingerprints, and has to be the same for as long as the frontier holds them. What its implementation owes is the contract of
+    /// [`Frontier`]; pages whose records a power cut took are not queued again, since only comity's own stores know of them.
+    pub fn frontier(mut self, frontier: Arc<dyn Frontier>, key: [u8; 16]) -> Self {
+        self.parts.frontier = Some((frontier, key));
+        self
+    }
+
     /// Writes records and WARC files through this disk: for a simulation.
     pub fn archive_disk(mut self, disk: Arc<dyn Disk>) -> Self {
         self.parts.disk = Some(disk);
@@ -207,27 +250,21 @@ impl CrawlerBuilder {
     /// # Errors
     /// A setting that cannot be used, or a directory that holds something else already.
     pub fn build(self) -> Result<Crawler, Error> {
-        let Self { file, agent, dir, accept_config, accept_loss, handlers, bounds, parts } = self;
-        agent.check(&file)?;
-        bounds.check()?;
-        let mut config = CrawlConfig::resolve(file)?;
-        if let Some(random) = &parts.random {
-            // One seed is one run, nonces included.
-            config.fetch.signer = config.fetch.signer.map(|signer| signer.with_nonces(random.clone()));
-        }
+        let Self { file, agent, dir, accept_config, accept_loss, mut handlers, asked, listeners, parts } = self;
+        agent.check(&file).and_then(|()| asked.bounds.check())?;
+        handlers.routes = routed(asked.routes)?;
+        let mut config = with_nonces(CrawlConfig::resolve(file)?, parts.random.as_ref());
         let work = if parts.clock.is_some() { Work::Inline } else { Work::OnThread };
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
-        let mut notes = config.notes.clone();
-        notes.extend(expiring(&config.overrides, clock.wall())?);
-        notes.extend(use_notes(&config, clock.wall()));
+        let mut notes = notes(&config, &*clock)?;
         // Whoever passes randomness in gets all of it from there: one seed, one run (invariant 13).
         let key = parts.random.as_deref().map_or_else(archive::fresh_key, |random| Ok(drawn_key(random)))?;
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
-        let rules = if accept_config { OtherRules::Accept } else { OtherRules::Refuse };
-        let stores = Stores { queue: parts.store, disk: parts.disk.unwrap_or_else(|| Arc::new(RealDisk)), work };
-        let accepted = Accepted { rules, loss: accept_loss };
+        let disk = parts.disk.unwrap_or_else(|| Arc::new(RealDisk));
+        let stores = Stores { queue: parts.store, frontier: parts.frontier, disk, work };
+        let accepted = Accepted { rules: rules(accept_config), loss: accept_loss };
         let opened = open_all(dir.as_deref(), &mut config, &clock, (key, accepted), stores)?;
         let Opened { frontier, key, kept, state, notes: found } = opened;
         notes.extend(found);
@@ -235,16 +272,13 @@ impl CrawlerBuilder {
         let mut scope = config.scope.clone();
         let scope_seeds = widened(dir.as_deref(), &mut scope, &traps)?;
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
-        let keeper = Keeper::new(kept, clock.clone(), sites.clone());
+        let keeper = Keeper::new(kept, clock.clone(), sites.clone(), listeners.clone());
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
-        // A list of a million seeds is held once.
-        let seeds = std::mem::take(&mut config.seeds);
-        config.seeds.extend(seeds.first().cloned());
-        config.file.crawl.seeds = None;
+        let seeds = taken_seeds(&mut config);
         let control = Running::open(dir.as_deref(), (config.clone(), key), &gate, &*clock)?;
         let (stop, stopped) = StopHandle::new();
         let (published, progress) = watch::channel(Progress::default());
-        let desk = Desk::new(bounds, Handles { stop: stop.clone(), progress: progress.clone() });
+        let desk = Desk::new(asked.bounds, Handles { stop: stop.clone(), progress: progress.clone() });
         let shared = Arc::new(Shared {
             frontier,
             keys: Keys::new(KeyHasher::new(key), config.keys),
@@ -263,19 +297,23 @@ impl CrawlerBuilder {
             scope_seeds,
             tally: Mutex::new(Tally::of(&config.overrides)),
             handlers,
+            seeds_with: seeds_with_urls(asked.seeds_with),
             desk,
+            listeners: listeners.clone(),
             control,
             poke: Notify::new(),
         });
         let (handle, door) = (Control::running(&shared), door(dir.as_deref(), work, &mut notes)?);
-        let engine = Engine::new(shared, stopped, published);
-        Ok(Crawler { engine, seeds, notes, stop, progress, clock, control: handle, door })
+        let (pause, paused) = PauseHandle::new();
+        let engine = Engine::new(shared, (stopped, paused), published);
+        Ok(Crawler { engine, seeds, notes, stop, pause, listeners, progress, clock, control: handle, door })
     }
 }
 
 /// Where a crawl keeps what it keeps.
 struct Stores {
     queue: Option<Box<dyn Store>>,
+    frontier: Option<(Arc<dyn Frontier>, [u8; 16])>,
     disk: Arc<dyn Disk>,
     work: Work,
 }
@@ -296,7 +334,7 @@ fn open_all(
     config: &mut CrawlConfig,
     clock: &Arc<dyn Clock>,
     (key, accepted): ([u8; 16], Accepted),
-    Stores { queue, disk, work }: Stores,
+    Stores { queue, frontier, disk, work }: Stores,
 ) -> Result<Opened, Error> {
     let mut notes = Vec::new();
     if let Some(dir) = dir {
@@ -304,7 +342,10 @@ fn open_all(
         config.optouts = with_own_optouts(dir, config)?;
     }
     let state = archive::open_state(dir, config, clock, work)?;
-    let (mut queue, key) = open::queue(dir, config, clock, (key, accepted), (queue, work))?;
+    let (mut queue, key) = match frontier {
+        Some((frontier, key)) => (Queue::Given(frontier), key),
+        None => open::queue(dir, config, clock, (key, accepted), (queue, work))?,
+    };
     // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
     let mut settle = |whole, mark| queue.records_end_at(whole, mark).map(|note| notes.extend(note));
     let open_archive = |dir| archive::open(dir, config, clock, state.clone(), (disk, work), &mut settle);
@@ -340,6 +381,56 @@ fn with_own_optouts(dir: &Path, config: &CrawlConfig) -> Result<OptOutFiles, Err
     let mut files = config.file.optout.files.clone().unwrap_or_default();
     files.push(control::own_optouts(dir));
     OptOutFiles::open(&files).map_err(|fault| ConfigError::from(fault).into())
+}
+
+/// One seed is one run, nonces included.
+fn with_nonces(mut config: CrawlConfig, random: Option<&Arc<dyn Random>>) -> CrawlConfig {
+    if let Some(random) = random {
+        config.fetch.signer = config.fetch.signer.map(|signer| signer.with_nonces(random.clone()));
+    }
+    config
+}
+
+/// What is said before anything else.
+///
+/// # Errors
+/// An override that has run out.
+fn notes(config: &CrawlConfig, clock: &dyn Clock) -> Result<Vec<String>, ConfigError> {
+    let mut notes = config.notes.clone();
+    notes.extend(expiring(&config.overrides, clock.wall())?);
+    notes.extend(use_notes(config, clock.wall()));
+    Ok(notes)
+}
+
+const fn rules(accept_config: bool) -> OtherRules {
+    if accept_config { OtherRules::Accept } else { OtherRules::Refuse }
+}
+
+/// A list of a million seeds is held once: the configuration keeps the first.
+fn taken_seeds(config: &mut CrawlConfig) -> Vec<CrawlUrl> {
+    let seeds = std::mem::take(&mut config.seeds);
+    config.seeds.extend(seeds.first().cloned());
+    config.file.crawl.seeds = None;
+    seeds
+}
+
+/// By URL. What is no URL is among the seeds, too, and refused there.
+fn seeds_with_urls(seeds: Vec<(String, SeedWith)>) -> SeedsWith {
+    seeds.into_iter().filter_map(|(text, with)| Some((CrawlUrl::parse(&text).ok()?, with))).collect()
+}
+
+/// The routes, their patterns read.
+///
+/// # Errors
+/// The first pattern that no URL could match.
+fn routed(routes: Vec<(String, PageHandler)>) -> Result<Vec<(UrlPattern, PageHandler)>, ConfigError> {
+    let read = |(text, handler): (String, PageHandler)| match UrlPattern::parse(&text) {
+        Ok(pattern) => Ok((pattern, handler)),
+        Err(error) => {
+            Err(ConfigError::new(error).at("route").hint("a pattern is written as those of [crawl] include are"))
+        }
+    };
+    routes.into_iter().map(read).collect()
 }
 
 /// The key of the seen-set's fingerprints, as [`archive::fresh_key`].

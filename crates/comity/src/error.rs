@@ -1,6 +1,7 @@
 use std::fmt;
 
 use crate::config::ConfigError;
+use crate::handler::BoxError;
 
 /// Why a crawl could not start, or had to stop. One level only; causes through [`std::error::Error::source`].
 #[derive(Debug)]
@@ -17,6 +18,7 @@ enum Kind {
     State(comity_gate::StateError),
     Frontier(comity_frontier::FrontierError),
     Internal(String),
+    Sink(BoxError),
 }
 
 impl Error {
@@ -28,16 +30,20 @@ impl Error {
         Self { kind: Box::new(Kind::Internal(what.into())) }
     }
 
+    pub(crate) fn sink(error: BoxError) -> Self {
+        Self { kind: Box::new(Kind::Sink(error)) }
+    }
+
     /// A setting is wrong: nothing was sent and nothing written.
     #[must_use]
     pub const fn is_config(&self) -> bool {
         matches!(*self.kind, Kind::Config(_) | Kind::Fetch(_))
     }
 
-    /// The crawl directory cannot be used or written: disk full, no permission, another crawl's.
+    /// The crawl directory cannot be used or written, or the sink failed: disk full, no permission, another crawl's.
     #[must_use]
     pub const fn is_storage(&self) -> bool {
-        matches!(*self.kind, Kind::Directory(_) | Kind::Archive(_) | Kind::State(_) | Kind::Frontier(_))
+        matches!(*self.kind, Kind::Directory(_) | Kind::Archive(_) | Kind::State(_) | Kind::Frontier(_) | Kind::Sink(_))
     }
 
     /// Another process has what is asked for.
@@ -104,6 +110,9 @@ impl fmt::Display for Error {
                 f.write_str("the archive cannot be written; the crawl stopped, what was written is whole")
             }
             Kind::Frontier(_) => f.write_str("the frontier failed; the crawl stopped"),
+            Kind::Sink(_) => {
+                f.write_str("the sink failed; the crawl stopped, what was not acknowledged is still queued")
+            }
         }
     }
 }
@@ -113,6 +122,7 @@ impl std::error::Error for Error {
         match &*self.kind {
             Kind::Archive(error) => Some(error),
             Kind::Frontier(error) => Some(error),
+            Kind::Sink(error) => Some(&**error),
             Kind::Config(_) | Kind::Fetch(_) | Kind::Directory(_) | Kind::State(_) | Kind::Internal(_) => None,
         }
     }

@@ -53,7 +53,11 @@ pub(crate) enum PageHandler {
     /// Runs at once, on the thread that has the page.
     Plain(Arc<dyn Fn(&Page) -> HandlerResult + Send + Sync>),
     /// Runs beside other work, and has a time.
-    Async(Arc<dyn Fn(Page, Context) -> Handling + Send + Sync>),
+    Async {
+        call: Arc<dyn Fn(Page, Context) -> Handling + Send + Sync>,
+        /// Somebody outside has the page: its time is theirs.
+        patient: bool,
+    },
 }
 
 impl PageHandler {
@@ -66,10 +70,23 @@ impl PageHandler {
         F: Fn(Page, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerOutput> + Send + 'static,
     {
-        Self::Async(Arc::new(move |page, context| {
+        let call = move |page, context| -> Handling {
             let handling = handler(page, context);
             Box::pin(async move { handling.await.into_result() })
-        }))
+        };
+        Self::Async { call: Arc::new(call), patient: false }
+    }
+
+    /// The same, for as long as whoever has the page wants.
+    pub(crate) fn patient<F, Fut>(handler: F) -> Self
+    where
+        F: Fn(Page, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: HandlerOutput> + Send + 'static,
+    {
+        match Self::asynchronous(handler) {
+            Self::Async { call, .. } => Self::Async { call, patient: true },
+            plain @ Self::Plain(_) => plain,
+        }
     }
 }
 
@@ -77,7 +94,7 @@ impl fmt::Debug for PageHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Plain(_) => "Plain",
-            Self::Async(_) => "Async",
+            Self::Async { .. } => "Async",
         })
     }
 }

@@ -1,5 +1,6 @@
 //! What a crawl leaves behind: every outcome goes to the archive before its URL leaves the queue.
 
+use std::collections::HashMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,9 +19,10 @@ use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
 
+use crate::events::Listeners;
 use crate::open::Work;
 use crate::sites::Sites;
-use crate::{Error, UrlEnding, UrlOutcome};
+use crate::{Error, RobotsSeen, UrlEnding, UrlOutcome};
 
 /// How a URL came to be visited: what offers and records of it need.
 #[derive(Clone, Debug)]
@@ -49,6 +51,10 @@ pub(crate) struct Keeper {
     robots: Arc<AtomicU64>,
     /// Told of every robots.txt: what it says beside its rules.
     sites: Arc<Sites>,
+    /// Who hears of every robots.txt.
+    listeners: Listeners,
+    /// The robots.txt of each origin, while anybody listens.
+    seen: Arc<Mutex<HashMap<Origin, Digest>>>,
     /// Set when the archive was made safe against a power cut: the queue follows.
     synced: Arc<AtomicBool>,
     /// A robots.txt that could not be recorded: nobody waits for that write, so it ends the crawl from here.
@@ -137,7 +143,7 @@ impl Trip {
 
 impl Keeper {
     /// Keeps everything in `store`; `None` keeps nothing.
-    pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>, sites: Arc<Sites>) -> Self {
+    pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>, sites: Arc<Sites>, listeners: Listeners) -> Self {
         let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
         let workers = Arc::new(Semaphore::new(workers));
         Self {
@@ -146,6 +152,8 @@ impl Keeper {
             clock,
             robots: Arc::default(),
             sites,
+            listeners,
+            seen: Arc::default(),
             synced: Arc::default(),
             fault: Arc::default(),
         }
@@ -287,6 +295,7 @@ impl Recorder for Keeper {
         Box::pin(async move {
             self.robots.fetch_add(1, Ordering::Relaxed);
             self.learn(&visit.for_origin, visit.capture.status, visit.file.as_ref().map(|(_, bytes)| bytes));
+            self.listeners.tell(|| crate::Event::Robots(self.robots_seen(&visit)));
             let kept = self.keep_robots(visit).await;
             if let Err(error) = kept {
                 tracing::error!(%error, "robots.txt could not be recorded");
@@ -335,6 +344,17 @@ impl Recorder for Keeper {
 }
 
 impl Keeper {
+    fn robots_seen(&self, visit: &RobotsVisit) -> RobotsSeen {
+        let (origin, digest) = (visit.for_origin.clone(), visit.file.as_ref().map(|(digest, _)| *digest));
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match digest {
+            Some(digest) if seen.len() < MOST_SEEN || seen.contains_key(&origin) => seen.insert(origin.clone(), digest),
+            _ => None,
+        };
+        let changed = before.is_some() && before != digest;
+        RobotsSeen { origin, url: visit.capture.url.clone(), status: visit.capture.status, digest, changed }
+    }
+
     fn learn(&self, origin: &Origin, status: Option<u16>, file: Option<&Bytes>) {
         match (file, status) {
             (Some(bytes), _) => self.sites.learn(origin, bytes),
@@ -480,6 +500,10 @@ impl Store {
 
 /// The status of the sighting of a licence that stands within a page: that page's answer is a record of its own.
 const WITHIN_A_PAGE: u16 = 200;
+
+/// Origins whose robots.txt is held against the next one, for listeners. Of more a change is not told.
+const MOST_SEEN: usize = 65_536;
+
 /// What a power cut may cost, in time.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 

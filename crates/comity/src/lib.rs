@@ -22,7 +22,7 @@
 //! |---|---|
 //! | [`control`] | what looks at a crawl and steers it, running or stopped |
 //! | [`config`] | the configuration file, its flags' types, and what they resolve to |
-//! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Change`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`]; [`StoppedCrawl`]: erasure |
+//! | root | [`Crawler`], [`CrawlerBuilder`]; handlers: [`Page`], [`Change`], [`Context`]; what happens: [`Event`], [`UrlOutcome`], [`Summary`], [`Progress`]; [`Pages`], [`Sink`]; [`StopHandle`], [`PauseHandle`]; [`Error`]; [`StoppedCrawl`]: erasure |
 
 mod archive;
 mod builder;
@@ -34,17 +34,29 @@ mod directory;
 mod engine;
 mod erasing;
 mod error;
+mod events;
 mod handler;
 mod keep;
 mod open;
 mod outcome;
 mod page;
+mod pages;
+mod pause;
 mod progress;
+mod seeds;
 #[cfg(feature = "select")]
 mod select;
+mod sink;
 mod sites;
 mod stop;
 mod summary;
+#[cfg(test)]
+mod surface;
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;
 
 pub use comity_extract as extract;
 pub use comity_fetch as fetch;
@@ -57,9 +69,14 @@ pub use crawler::{Crawler, CrawlerBuilder};
 pub(crate) use engine::Tally;
 pub use erasing::{Erased, StoppedCrawl};
 pub use error::Error;
+pub use events::{Event, Events, Proposed, RobotsSeen};
 pub use handler::{BoxError, HandlerOutput, HandlerResult};
 pub use outcome::{UrlEnding, UrlOutcome};
 pub use page::{Change, Page};
+pub use pages::{Delivered, Pages};
+pub use pause::PauseHandle;
 pub use progress::Progress;
+pub use seeds::Seed;
+pub use sink::Sink;
 pub use stop::{Stop, StopHandle};
 pub use summary::{End, OverrideUse, Summary};

@@ -70,6 +70,8 @@ pub(crate) fn mark(dir: &Path, config: &CrawlConfig) -> Result<(), Error> {
 pub(crate) enum Queue {
     Disk(Local<Box<dyn FrontierStore>>),
     Memory(Local<MemoryStore>),
+    /// Somebody else's.
+    Given(Arc<dyn Frontier>),
 }
 
 /// What a store may have lost, and is gone on with all the same.
@@ -149,6 +151,7 @@ impl Queue {
         match self {
             Self::Memory(local) => Arc::new(local),
             Self::Disk(local) => Arc::new(local),
+            Self::Given(frontier) => frontier,
         }
     }
 }

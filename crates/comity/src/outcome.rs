@@ -5,6 +5,7 @@ use comity_url::CrawlUrl;
 
 /// How a URL left the queue, as handlers see it: told once for every URL, after its record was written and its links were
 /// queued.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct UrlOutcome<'a> {
     /// The URL.
@@ -16,6 +17,7 @@ pub struct UrlOutcome<'a> {
 }
 
 /// What became of a URL.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlEnding {
     /// It was answered with this status, by no redirect that is followed.

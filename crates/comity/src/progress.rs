@@ -4,6 +4,7 @@ use comity_frontier::{Waiting, Why};
 use comity_policy::{Instant, Reason};
 
 /// A crawl at one moment, for whoever watches.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Answers that were no redirect.

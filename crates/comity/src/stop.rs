@@ -1,6 +1,7 @@
 use tokio::sync::watch;
 
 /// How a running crawl is asked to end.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
     /// It is not.

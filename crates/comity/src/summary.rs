@@ -9,6 +9,7 @@ use comity_policy::{Override, Reason, WallTime};
 use comity_signals::Purpose;
 
 /// What a crawl did: every URL that was looked at stands in exactly one count.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Every override and what it lifted: said first of all.
@@ -76,6 +77,7 @@ pub struct Summary {
 }
 
 /// An override, and what it did in a crawl.
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct OverrideUse {
     /// The override.
@@ -105,6 +107,7 @@ impl fmt::Display for OverrideUse {
 }
 
 /// How a crawl ended.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// Nothing was left, or nothing could become due within the linger time.

@@ -26,19 +26,22 @@ impl Shared {
             if !self.scope().reaches(&by) {
                 continue;
             }
-            match self.admits_sitemap(&sitemap) {
-                Ok(()) => offers.push(self.sitemap_offer(sitemap, by.robots_url())),
-                Err(reason) => self.tally().link_left(reason),
+            let via = by.robots_url();
+            match self.admits_sitemap(&sitemap).and_then(|()| self.listeners.admits(&sitemap, &via, 0)) {
+                Ok(()) => offers.push(self.sitemap_offer(sitemap, via)),
+                Err(reason) => self.skip(&sitemap, &via, reason),
             }
         }
         if offers.is_empty() {
             return Ok(());
         }
+        let named: Vec<(CrawlUrl, Option<CrawlUrl>)> =
+            offers.iter().map(|offer| (offer.url.clone(), offer.via.clone())).collect();
         let taken = self.frontier.offer(offers).await?;
         self.keeper.wrote();
-        for offered in taken {
+        for (offered, (url, via)) in taken.into_iter().zip(named) {
             if let Offered::Refused(reason) = offered {
-                self.tally().link_left(reason);
+                self.skip(&url, via.as_ref().unwrap_or(&url), reason);
             }
         }
         Ok(())
@@ -80,10 +83,10 @@ impl Shared {
                 EntryKind::Url => self.entry(trip, errand, &entry.loc, &voice, priority),
             };
             let hint = self.hint(entry, (trip.url.origin(), seen));
-            self.push(&mut offers, found.map(|offer| Offer { hint, ..offer }));
+            self.push(&mut offers, (&entry.loc, trip), found.map(|offer| Offer { hint, ..offer }));
             for alternate in &entry.alternates {
                 let found = self.entry(trip, errand, &alternate.url, &voice, priority);
-                self.push(&mut offers, found);
+                self.push(&mut offers, (&alternate.url, trip), found);
             }
         }
         offers
@@ -99,15 +102,16 @@ impl Shared {
         voice
     }
 
-    fn push(&self, offers: &mut Vec<Offer>, found: Result<Offer, Reason>) {
+    fn push(&self, offers: &mut Vec<Offer>, (url, trip): (&CrawlUrl, &Trip), found: Result<Offer, Reason>) {
         match found {
             Ok(offer) => offers.push(offer),
-            Err(reason) => self.tally().link_left(reason),
+            Err(reason) => self.skip(url, &trip.url, reason),
         }
     }
 
     fn child(&self, trip: &Trip, loc: &CrawlUrl, voice: &Voice) -> Result<Offer, Reason> {
         self.admits_sitemap(loc)?;
+        self.listeners.admits(loc, &trip.url, 0)?;
         self.sites.take(loc, &trip.url, voice)?;
         Ok(self.sitemap_offer(loc.clone(), child_via(trip, loc)))
     }
@@ -119,6 +123,7 @@ impl Shared {
         if errand == Errand::Page {
             self.traps.admits_growth(url)?;
         }
+        self.listeners.admits(url, &trip.url, depth)?;
         let key = self.keys.key(url, &self.sites);
         Ok(Offer { priority, ..Offer::link(url.clone(), key, trip.url.clone(), depth) })
     }

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use comity_frontier::{LeaseId, Offer, Renewal};
-use comity_policy::Capture;
+use comity_policy::{Capture, Reason};
 use tokio::sync::Semaphore;
 
 use super::Shared;
 use crate::context::{Context, Enqueued, Handles};
 use crate::handler::{self, Fault, PageHandler};
 use crate::keep::Trip;
-use crate::{Error, Page};
+use crate::{Error, Page, UrlOutcome};
 
 /// Where asynchronous handlers work. A page at its handler gives its place among the visits to another one, so that a slow
 /// handler holds up no origin but its page's own; with all places here taken, pages wait in theirs, and the crawl is as fast
@@ -51,7 +51,7 @@ impl Default for HandlerBounds {
 #[derive(Debug, Default)]
 pub(super) struct Handled {
     pub(super) enqueued: Vec<Enqueued>,
-    pub(super) fault: Option<Fault>,
+    pub(super) has_failed: bool,
 }
 
 /// Counts a handler at work, however it ends.
@@ -104,41 +104,53 @@ impl Shared {
                 let ended = handler::call(|| handler(&page));
                 (Vec::new(), ended.and_then(|given| given.map_err(|error| Fault::failed(&error))))
             }
-            PageHandler::Async(handler) => {
+            PageHandler::Async { call, patient } => {
                 let context = Context::new(url.clone(), self.desk.handles.clone());
                 let (theirs, copy) = (context.clone(), page.clone());
-                let ended = self.at_desk(lease, handler::run(move || handler(copy, theirs))).await?;
+                let time = if *patient { HandlerBounds::LONGEST } else { self.desk.time };
+                let ended = self.at_desk(lease, time, handler::run(move || call(copy, theirs))).await?;
                 (context.settle(), ended)
             }
         };
-        if let Err(Fault(words)) = &ended {
+        let (mut capture, has_failed) = (page.into_capture(), ended.is_err());
+        if let Err(Fault(words)) = ended {
             tracing::error!(%url, "{words}; the crawl goes on");
+            // What was wrong with the exchange itself says more than that.
+            if capture.fault.is_none() {
+                (capture.fault, capture.detail) = (Some(Reason::CrawlHandler), Some(words));
+            }
         }
-        Ok((page.into_capture(), Handled { enqueued, fault: ended.err() }))
+        Ok((capture, Handled { enqueued, has_failed }))
     }
 
     /// Runs a handler in a place of the desk, within its time; the lease stays held for as long as both take.
     async fn at_desk(
         &self,
         lease: LeaseId,
+        time: Duration,
         handling: impl Future<Output = Result<(), Fault>>,
     ) -> Result<Result<(), Fault>, Error> {
-        let Desk { places, at_work, time, .. } = &self.desk;
+        let Desk { places, at_work, .. } = &self.desk;
         let in_time = async {
             // The semaphore is never closed.
             let place = places.acquire().await;
             let at_work = AtWork::new(at_work);
             // A place among the visits is free.
             self.poke.notify_one();
-            let ended = tokio::time::timeout(*time, handling).await;
+            let ended = tokio::time::timeout(time, handling).await;
             drop((at_work, place));
             ended.unwrap_or_else(|_| Err(Fault(format!("the handler took longer than {} s", time.as_secs_f64()))))
         };
-        let mut in_time = pin!(in_time);
+        self.held(lease, in_time).await
+    }
+
+    /// Keeps a lease for as long as something takes that is bounded by itself.
+    async fn held<T>(&self, lease: LeaseId, work: impl Future<Output = T>) -> Result<T, Error> {
+        let mut work = pin!(work);
         loop {
             tokio::select! {
                 biased;
-                ended = &mut in_time => return Ok(ended),
+                ended = &mut work => return Ok(ended),
                 () = tokio::time::sleep(RENEW_EVERY) => {}
             }
             let now = self.clock.now();
@@ -147,17 +159,36 @@ impl Shared {
         }
     }
 
+    /// Gives a page to the sink, which acknowledges it before it may leave the queue.
+    pub(super) async fn write_page(&self, lease: LeaseId, page: &Page) -> Result<(), Error> {
+        let Some(sink) = &self.handlers.sink else { return Ok(()) };
+        let written = tokio::time::timeout(self.desk.time, sink.0.page(page));
+        self.held(lease, written).await?.map_err(|_| self.too_slow())?.map_err(Error::sink)
+    }
+
+    /// Tells the sink how a URL leaves the queue, before it does.
+    pub(super) async fn write_outcome(&self, outcome: UrlOutcome<'_>) -> Result<(), Error> {
+        let Some(sink) = &self.handlers.sink else { return Ok(()) };
+        let written = tokio::time::timeout(self.desk.time, sink.0.outcome(outcome));
+        written.await.map_err(|_| self.too_slow())?.map_err(Error::sink)
+    }
+
+    fn too_slow(&self) -> Error {
+        Error::sink(format!("nothing was acknowledged within {} s", self.desk.time.as_secs_f64()).into())
+    }
+
     /// The offers for what a handler enqueued, each held to what a link is held to; the rest is counted by reason.
     pub(super) fn enqueued(&self, trip: &Trip, enqueued: Vec<Enqueued>) -> Vec<Offer> {
         let mut offers = Vec::with_capacity(enqueued.len());
         for Enqueued { url, priority, user_data } in enqueued {
-            match self.admits_link(&url, trip.depth + 1, false) {
+            let admitted = self.admits_link(&url, trip.depth + 1, false);
+            match admitted.and_then(|()| self.listeners.admits(&url, &trip.url, trip.depth + 1)) {
                 Ok(()) => {
                     let key = self.keys.key(&url, &self.sites);
                     let link = Offer::link(url, key, trip.url.clone(), trip.depth + 1);
                     offers.push(Offer { priority, user_data, ..link });
                 }
-                Err(reason) => self.tally().link_left(reason),
+                Err(reason) => self.skip(&url, &trip.url, reason),
             }
         }
         offers

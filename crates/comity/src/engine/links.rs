@@ -6,6 +6,7 @@ use comity_url::CrawlUrl;
 use super::Shared;
 use super::discovery::child_via;
 use super::errand::Errand;
+use crate::Event;
 use crate::keep::Trip;
 
 impl Shared {
@@ -19,13 +20,14 @@ impl Shared {
                 self.tally().summary.links_nofollow += 1;
                 continue;
             }
-            match self.admits_link(&link.url, trip.depth + 1, link.suspicious.is_some()) {
-                Ok(()) if most.is_spent(offers.len()) => self.tally().link_left(Reason::UrlTrapDuplicates),
+            let admitted = self.admits_link(&link.url, trip.depth + 1, link.suspicious.is_some());
+            match admitted.and_then(|()| self.listeners.admits(&link.url, &trip.url, trip.depth + 1)) {
+                Ok(()) if most.is_spent(offers.len()) => self.skip(&link.url, &trip.url, Reason::UrlTrapDuplicates),
                 Ok(()) => {
                     let key = self.keys.key(&link.url, &self.sites);
                     offers.push(Offer::link(link.url.clone(), key, trip.url.clone(), trip.depth + 1));
                 }
-                Err(reason) => self.tally().link_left(reason),
+                Err(reason) => self.skip(&link.url, &trip.url, reason),
             }
         }
         offers
@@ -35,7 +37,7 @@ impl Shared {
     pub(super) fn watched(&self, links: &[Offer]) -> Watched {
         let via = links.first().and_then(|link| link.via.as_ref());
         let listed = via.is_some_and(|via| self.sites.is_sitemap(via));
-        Watched { urls: links.iter().map(|link| link.url.clone()).collect(), listed }
+        Watched { urls: links.iter().map(|link| link.url.clone()).collect(), via: via.cloned(), listed }
     }
 
     /// Counts what became of links: the guards look at what was queued, the key rules at what was not. What a sitemap lists
@@ -46,6 +48,17 @@ impl Shared {
             self.traps.count(both().filter(|(_, offered)| **offered == Offered::New).map(|(url, _)| url));
         }
         both().for_each(|(url, offered)| self.keys.offered(url, *offered, &self.sites));
+        for (url, offered) in both() {
+            if let Offered::Refused(reason) = offered {
+                self.skip(url, watched.via.as_ref().unwrap_or(url), *reason);
+            }
+        }
+    }
+
+    /// A URL that was found, and is left out.
+    pub(super) fn skip(&self, url: &CrawlUrl, via: &CrawlUrl, reason: Reason) {
+        self.tally().link_left(reason);
+        self.listeners.tell(|| Event::Skipped { url: url.clone(), via: via.clone(), reason });
     }
 
     /// The offer for a redirect: same depth and seed, one hop more; decided anew like any URL (invariant 2).
@@ -61,6 +74,7 @@ impl Shared {
             self.admits_link(&target, trip.depth, false)?;
             trip.url.clone()
         };
+        self.listeners.admits(&target, &trip.url, trip.depth)?;
         Ok(Offer {
             key: self.keys.key(&target, &self.sites),
             url: target,
@@ -98,6 +112,8 @@ impl Shared {
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     urls: Vec<CrawlUrl>,
+    /// Where they were found.
+    via: Option<CrawlUrl>,
     /// Whether a sitemap lists them.
     listed: bool,
 }

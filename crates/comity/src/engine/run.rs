@@ -10,9 +10,10 @@ use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::{Shared, licences};
+use crate::handler::PageHandler;
 use crate::keep::Trip;
 use crate::summary::End;
-use crate::{Error, Progress, Stop, Summary, UrlEnding};
+use crate::{Error, Event, Progress, Stop, Summary, UrlEnding};
 
 /// Refused URLs and robots.txt flights that may be under way beside the visits, per place of the total concurrency.
 const BESIDE: usize = 4;
@@ -30,6 +31,7 @@ pub(crate) struct Engine {
     visits: usize,
     robots_waiting: VecDeque<Origin>,
     stop: watch::Receiver<Stop>,
+    pause: watch::Receiver<bool>,
     progress: watch::Sender<Progress>,
     published: Option<Instant>,
     /// Something changed that was not published: it follows when the pause is over.
@@ -73,7 +75,11 @@ impl Drop for Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(shared: Arc<Shared>, stop: watch::Receiver<Stop>, progress: watch::Sender<Progress>) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        (stop, pause): (watch::Receiver<Stop>, watch::Receiver<bool>),
+        progress: watch::Sender<Progress>,
+    ) -> Self {
         Self {
             started: shared.clock.now(),
             tasks: JoinSet::new(),
@@ -82,6 +88,7 @@ impl Engine {
             robots_waiting: VecDeque::new(),
             shared,
             stop,
+            pause,
             progress,
             published: None,
             unpublished: false,
@@ -89,6 +96,12 @@ impl Engine {
             found: 0,
             before: Spent::default(),
         }
+    }
+
+    /// Gives the pages that have no handler to this one.
+    pub(crate) fn deliver_to(&self, handler: PageHandler) {
+        // Set once: a crawler is run once.
+        drop(self.shared.handlers.stream.set(handler));
     }
 
     /// Runs the crawl to its end.
@@ -169,7 +182,9 @@ impl Engine {
         for url in seeds {
             self.shared.scope().add_seed(url);
             self.shared.traps.add_seed(url);
-            offers.push(Offer::seed(url.clone(), self.shared.keys.key(url, &self.shared.sites)));
+            let offer = Offer::seed(url.clone(), self.shared.keys.key(url, &self.shared.sites));
+            let with = self.shared.seeds_with.get(url).cloned().unwrap_or_default();
+            offers.push(Offer { priority: with.priority, user_data: with.user_data, ..offer });
         }
         let urls: Vec<CrawlUrl> = offers.iter().map(|offer| offer.url.clone()).collect();
         let taken = self.shared.frontier.offer(offers).await?;
@@ -188,7 +203,7 @@ impl Engine {
         self.shared.offer_announced().await?;
         self.start_robots();
         let places = self.places();
-        if places == 0 || *self.stop.borrow() != Stop::Run || self.limit().is_some() {
+        if places == 0 || !self.may_send() || self.limit().is_some() {
             return Ok(None);
         }
         let shared = self.shared.clone();
@@ -215,10 +230,15 @@ impl Engine {
     /// Starts robots.txt flights, bounded beside the visits.
     fn start_robots(&mut self) {
         let most = self.shared.live().places().saturating_mul(BESIDE);
-        while *self.stop.borrow() == Stop::Run && self.tasks_but_handlers() < most {
+        while self.may_send() && self.tasks_but_handlers() < most {
             let Some(origin) = self.robots_waiting.pop_front() else { return };
             self.tasks.spawn(self.shared.clone().ask_robots(origin));
         }
+    }
+
+    /// Nobody has asked it to end or to pause.
+    fn may_send(&self) -> bool {
+        *self.stop.borrow() == Stop::Run && !*self.pause.borrow()
     }
 
     fn tasks_but_handlers(&self) -> usize {
@@ -291,7 +311,8 @@ impl Engine {
             if let Some(key) = limit {
                 return Ok(Turnout::End(End::Limit(key)));
             }
-            if !self.is_due_soon(wake_at) {
+            // What waits for the end of a pause is not at its end.
+            if !self.is_due_soon(wake_at) && !*self.pause.borrow() {
                 return Ok(Turnout::End(End::Finished));
             }
         }
@@ -311,6 +332,10 @@ impl Engine {
                 Stop::Drain => self.shared.gate.drain(),
                 Stop::Now => self.shared.gate.shutdown(),
             },
+            Ok(()) = self.pause.changed() => {
+                let is_paused = *self.pause.borrow();
+                self.shared.listeners.tell(|| if is_paused { Event::Paused } else { Event::Resumed });
+            }
             Some(ended) = self.tasks.join_next_with_id() => self.ended(ended).await?,
             () = self.shared.poke.notified() => {}
             () = tokio::time::sleep(nap) => {}

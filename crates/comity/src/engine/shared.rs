@@ -1,19 +1,22 @@
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use comity_extract::PageOptions;
 use comity_fetch::{Fetcher, MediaTypes};
 use comity_frontier::Frontier;
 use comity_gate::Gate;
 use comity_policy::{Clock, Identity};
-use comity_url::{CrawlUrl, Scope};
+use comity_url::{CrawlUrl, Scope, UrlPattern};
 use tokio::sync::Notify;
 
 use super::{Desk, Keys, Live, Traps};
 use crate::control::Running;
 use crate::directory::ScopeSeeds;
+use crate::events::Listeners;
 use crate::handler::PageHandler;
 use crate::keep::Keeper;
+use crate::seeds::SeedsWith;
+use crate::sink::SharedSink;
 use crate::sites::Sites;
 use crate::{Error, Tally, UrlOutcome};
 
@@ -40,8 +43,11 @@ pub(crate) struct Shared {
     pub(crate) scope_seeds: Option<Mutex<ScopeSeeds>>,
     pub(crate) tally: Mutex<Tally>,
     pub(crate) handlers: Handlers,
+    pub(crate) seeds_with: SeedsWith,
     /// Where asynchronous handlers work.
     pub(crate) desk: Desk,
+    /// Who hears of events, and filters links.
+    pub(crate) listeners: Listeners,
     /// What whoever steers the crawl has set.
     pub(crate) control: Running,
     /// Wakes the loop when something became leasable outside its own doing.
@@ -54,8 +60,27 @@ pub(crate) type OutcomeHandler = Arc<dyn Fn(UrlOutcome<'_>) + Send + Sync>;
 /// What the crawler's author wants to be told.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
+    /// For the pages that match, the first that does.
+    pub(crate) routes: Vec<(UrlPattern, PageHandler)>,
+    /// For the other pages.
     pub(crate) on_page: Option<PageHandler>,
+    /// For those that have no handler.
+    pub(crate) stream: OnceLock<PageHandler>,
+    pub(crate) sink: Option<SharedSink>,
     pub(crate) on_outcome: Option<OutcomeHandler>,
+}
+
+impl Handlers {
+    /// Whether anybody wants pages.
+    pub(crate) fn want_pages(&self) -> bool {
+        !self.routes.is_empty() || self.on_page.is_some() || self.stream.get().is_some() || self.sink.is_some()
+    }
+
+    /// Who gets the page of a URL.
+    pub(crate) fn of(&self, url: &CrawlUrl) -> Option<&PageHandler> {
+        let routed = self.routes.iter().find(|(pattern, _)| pattern.matches(url)).map(|(_, handler)| handler);
+        routed.or(self.on_page.as_ref()).or_else(|| self.stream.get())
+    }
 }
 
 impl Shared {
@@ -81,8 +106,9 @@ impl Shared {
 impl fmt::Debug for Handlers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handlers")
+            .field("routes", &self.routes.len())
             .field("on_page", &self.on_page.is_some())
             .field("on_outcome", &self.on_outcome.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }

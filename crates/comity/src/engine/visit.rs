@@ -4,7 +4,7 @@ use std::sync::Arc;
 use comity_extract::{Page as Extracted, Sitemap};
 use comity_fetch::{Fetched, Refused, Request};
 use comity_frontier::{
-    Ending, Lease, LeaseId, Offer, Offered, RefusedLease, Renewal, Revisit, Settled as Applied, Settlement, Spent,
+    Ending, Lease, LeaseId, Offer, RefusedLease, Renewal, Revisit, Settled as Applied, Settlement, Spent,
 };
 use comity_gate::Admission;
 use comity_policy::{Allowance, Capture, Decision, Instant, OriginPace, Outcome, Permit, Reason, Refusal, Turn};
@@ -155,23 +155,12 @@ impl Shared {
         let mut fate = Fate::of(&next, outcome).withheld(&next, &decision, capture.fault);
         let terms = self.terms(&capture, &decision, found.page.as_ref());
         let is_told = errand == Errand::Page && next == Next::Done && !is_withheld;
-        let handled = if is_told {
-            let told = self.tell_handler(id, (trip, news), capture, &decision, found.page.take());
-            let (back, handled) = told.await?;
-            capture = back;
-            handled
-        } else {
-            Handled::default()
-        };
-        if let Some(fault) = handled.fault {
+        let told = is_told.then(|| found.page.take());
+        let (capture, handled) = self.tell_handler(id, (trip, news), capture, &decision, told).await?;
+        if handled.has_failed {
             fate = Fate::Unhandled;
-            // What was wrong with the exchange itself says more than that.
-            if capture.fault.is_none() {
-                (capture.fault, capture.detail) = (Some(Reason::CrawlHandler), Some(fault.0));
-            }
         }
-        let mut offers = self.enqueued(trip, handled.enqueued);
-        offers.extend(links);
+        let offers = self.enqueued(trip, handled.enqueued).into_iter().chain(links).collect();
         seen.stored = self.recorded(trip, capture, &decision, (revisit::earlier(trip, news), terms)).await?;
         self.count(&fate, &next, &decision, errand);
         self.count_visit(trip, &next, news);
@@ -233,7 +222,7 @@ impl Shared {
             Next::Redirect(target) => match self.redirect_offer(trip, errand, target.clone()) {
                 Ok(offer) => vec![offer],
                 Err(reason) => {
-                    self.tally().link_left(reason);
+                    self.skip(target, &trip.url, reason);
                     Vec::new()
                 }
             },
@@ -251,21 +240,25 @@ impl Shared {
         }
     }
 
-    /// Gives the page to its handler, if it has one; gives the capture back.
+    /// Gives the page to its handler, if there is one and it is told of it; gives the capture back.
     async fn tell_handler(
         &self,
         id: LeaseId,
         (trip, news): (&Trip, News),
         capture: Capture,
         decision: &Arc<Decision>,
-        extracted: Option<Extracted>,
+        told: Option<Option<Extracted>>,
     ) -> Result<(Capture, Handled), Error> {
         // 304 is no page: the page is the one that the handler was told of before.
-        let (Some(handler), true) = (&self.handlers.on_page, capture.status != Some(304)) else {
-            return Ok((capture, Handled::default()));
-        };
+        let is_wanted = capture.status != Some(304) && self.handlers.want_pages();
+        let Some(extracted) = told.filter(|_| is_wanted) else { return Ok((capture, Handled::default())) };
+        let handler = self.handlers.of(&trip.url);
         let page = Page::new(&self.fetcher, capture, decision, extracted, (trip, news.change()));
-        self.handle(id, handler, page).await
+        self.write_page(id, &page).await?;
+        match handler {
+            Some(handler) => self.handle(id, handler, page).await,
+            None => Ok((page.into_capture(), Handled::default())),
+        }
     }
 
     async fn unconnectable(
@@ -366,6 +359,9 @@ impl Shared {
 
     /// Settles a lease; a URL that leaves the queue with that is told to whoever wants to know.
     pub(super) async fn settle(&self, settlement: Settlement, outcome: Option<UrlOutcome<'_>>) -> Result<(), Error> {
+        if let Some(outcome) = outcome {
+            self.write_outcome(outcome).await?;
+        }
         let watched = match &settlement {
             Settlement::Done { links, .. } | Settlement::Again { links, .. } => self.watched(links),
             _ => Watched::default(),
@@ -379,15 +375,13 @@ impl Shared {
         for settled in settled {
             let Applied::Applied { links } = settled else { continue };
             self.count_queued(&watched, &links);
+            if let Some(outcome) = outcome {
+                self.listeners.ended(outcome);
+            }
             if let (Some(handler), Some(outcome)) = (&self.handlers.on_outcome, outcome) {
                 // It has left the queue: a handler that panics changes nothing any more.
                 if handler::call(|| handler(outcome)).is_err() {
                     tracing::error!(url = %outcome.url, "the on_outcome handler panicked; the crawl goes on");
-                }
-            }
-            for offered in links {
-                if let Offered::Refused(reason) = offered {
-                    self.tally().link_left(reason);
                 }
             }
         }

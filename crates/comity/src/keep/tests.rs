@@ -93,7 +93,7 @@ fn keeper(dir: &Path, disk: &BusyDisk, clock: &Arc<SetClock>) -> Keeper {
         (clock.now(), comity_frontier::RecordMark::default()),
     );
     let settings = SitemapSettings { mode: Sitemaps::Off, most: 0 };
-    Keeper::new(Some(store), clock.clone(), Arc::new(Sites::new(settings, false)))
+    Keeper::new(Some(store), clock.clone(), Arc::new(Sites::new(settings, false)), Listeners::default())
 }
 
 fn refused() -> Event {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity::policy::Reason;
-use comity::{Context, EnqueueError, HandlerResult, Page, UrlEnding};
+use comity::{Context, EnqueueError, HandlerResult, Page, Seed, UrlEnding};
 use comity_testweb::{Answer, Site};
 
 use super::support::{arrivals, asked, assert_clean, crawler, requests, run, web};
@@ -62,6 +62,23 @@ async fn what_is_enqueued_comes_in_its_order_with_its_data_and_over_redirects() 
     assert_eq!(summary.links_left, [(Reason::UrlScope, 1)].into());
     assert_eq!(summary.refused, [(Reason::RobotsDisallow, 1)].into(), "what is enqueued is judged");
     assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn seeds_have_priorities_and_data_too() {
+    let (net, observer) = web([numbered("a.test", 3)]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let seen = told.clone();
+    let builder = crawler(&net, &[])
+        .seed_with(Seed::new("http://a.test/2").priority(2).user_data("late").unwrap())
+        .seed_with(Seed::new("http://a.test/1").user_bytes(*b"\xff").unwrap())
+        .seed("http://a.test/0")
+        .each_page(move |page| seen.lock().unwrap().push(page.user_bytes().map(<[u8]>::to_vec)));
+    run(builder).await;
+    assert_eq!(requests(&observer)[1..], [1, 0, 2].map(|n| format!("http://a.test/{n}")));
+    assert_eq!(*told.lock().unwrap(), [Some(vec![0xff]), None, Some(b"\"late\"".to_vec())]);
+    let wrong = crawler(&net, &[]).seed_with(Seed::new("a.test")).build().unwrap_err();
+    assert!(wrong.is_config(), "{wrong}");
 }
 
 #[tokio::test(start_paused = true)]

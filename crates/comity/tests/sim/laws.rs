@@ -131,6 +131,7 @@ fn told_as_seen(run: &Run) -> Vec<String> {
             UrlEnding::Refused(Reason::RobotsDisallow) if *attempt == 1 => times <= breaks,
             UrlEnding::Failed(Reason::FetchCancelled) => false,
             UrlEnding::Withheld(_) | UrlEnding::Refused(_) | UrlEnding::Failed(_) => true,
+            _ => false,
         };
         if !fits || times > *attempt + breaks {
             broken.push(format!("{url}: told {ending} at attempt {attempt}, seen {times} times, last {last:?}"));

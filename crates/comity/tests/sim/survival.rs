@@ -45,6 +45,7 @@ fn on_record(run: &Run) -> Vec<String> {
             UrlEnding::Withheld(_) => ["withheld", "withheld"],
             UrlEnding::Refused(_) => ["not_fetched", "not_fetched"],
             UrlEnding::Failed(_) => ["failed", "not_fetched"],
+            other => panic!("{other}: no law says what is on record of it"),
         };
         let records = kept.pages.get(&told.url).map_or(&[][..], Vec::as_slice);
         let is_lost = run.lives.get(told.life).is_some_and(|life| may_be_lost(life, told.at_us));

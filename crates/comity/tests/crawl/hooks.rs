@@ -1,0 +1,290 @@
+//! Routes, hooks, events, the stream of pages, pauses, sinks: what else a crawl's author can hold on to.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use comity::frontier::{BoxFuture, Frontier, Local, SchedulerConfig};
+use comity::policy::Reason;
+use comity::{End, Event, HandlerResult, Page, Sink, UrlEnding, UrlOutcome};
+use comity_testweb::{Answer, Site};
+
+use super::support::{arrivals, asked, assert_clean, crawler, requests, run, web};
+
+fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+fn list(pages: usize) -> Site {
+    let links: Vec<String> = (0..pages).map(|n| format!("/{n}")).collect();
+    let front = Site::new().name("a.test").page("/", Answer::page(links.iter().map(String::as_str)));
+    links.iter().fold(front, |site, path| site.page(path.as_str(), Answer::text("a page")))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_route_that_matches_has_the_page_and_the_others_go_on() {
+    let (net, _) = web([
+        Site::new()
+            .name("a.test")
+            .page("/", Answer::page(["/docs/x.html", "/docs/x.pdf", "http://b.test/docs/"]))
+            .page("/docs/x.html", Answer::text("x"))
+            .page("/docs/x.pdf", Answer::text("x")),
+        Site::new().name("b.test").page("/docs/", Answer::text("x")),
+    ]);
+    let told: Arc<Mutex<BTreeMap<String, &str>>> = Arc::default();
+    let note = |by: &'static str| {
+        let told = told.clone();
+        move |page: &Page| {
+            told.lock().unwrap().insert(page.url().to_string(), by);
+        }
+    };
+    let (pdf, host) = (note("pdf"), note("host"));
+    let builder = crawler(&net, &["http://a.test/", "http://b.test/docs/"])
+        .route("*.pdf$", move |page, _| {
+            pdf(&page);
+            async {}
+        })
+        .route_each("http://b.test/", host)
+        .route_each("/docs/", note("docs"))
+        .each_page(note("default"));
+    run(builder).await;
+    let expected = [
+        ("http://a.test/", "default"),
+        ("http://a.test/docs/x.html", "docs"),
+        ("http://a.test/docs/x.pdf", "pdf"),
+        ("http://b.test/docs/", "host"),
+    ];
+    assert_eq!(*told.lock().unwrap(), expected.map(|(url, by)| (url.to_owned(), by)).into());
+    let wrong = crawler(&net, &["http://a.test/"]).route_each("docs", |_| {}).build().unwrap_err();
+    assert!(wrong.is_config() && wrong.to_string().starts_with("route: "), "{wrong}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_hear_of_all_that_was_left_out_refused_failed_and_done() {
+    let (net, observer) = web([Site::new()
+        .name("a.test")
+        .robots("User-agent: *\nDisallow: /no\n")
+        .page("/", Answer::page(["/no", "/gone", "/moved", "/secret", "http://elsewhere.test/", "/fails"]))
+        .page("/gone", Answer::status(404))
+        .page("/moved", Answer::redirect(302, "/secret/too"))
+        .page("/fails", Answer::reset())]);
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let note = |kind: &'static str| {
+        let heard = heard.clone();
+        move |what: String| heard.lock().unwrap().push(format!("{kind} {what}"))
+    };
+    let (skip, robots, refused) = (note("skip"), note("robots"), note("refused"));
+    let (failed, done) = (note("error"), note("done"));
+    let builder = crawler(&net, &["http://a.test/"])
+        .filter(|proposed| !proposed.url.path().starts_with("/secret") && proposed.via.path() != "/none")
+        .on_skip(move |url, reason| skip(format!("{} {reason}", url.path())))
+        .on_robots(move |seen| robots(format!("{} {:?} {}", seen.origin, seen.status, seen.digest.is_some())))
+        .on_refused(move |url, reason| refused(format!("{} {reason}", url.path())))
+        .on_error(move |url, reason| failed(format!("{} {reason}", url.path())))
+        .on_done(move |url, status| done(format!("{} {status}", url.path())))
+        .on_event(|event| {
+            assert!(!matches!(event, Event::Ended { attempt: 1, .. }), "a hook that panics changes nothing")
+        });
+    let summary = run(builder).await;
+    let mut heard = heard.lock().unwrap().clone();
+    heard.sort();
+    let expected = [
+        "done / 200",
+        "done /gone 404",
+        "done /moved 302",
+        "error /fails fetch.reset",
+        "refused /no robots.disallow",
+        "robots http://a.test Some(200) true",
+        "skip / url.scope",
+        "skip /secret url.filter",
+        "skip /secret/too url.filter",
+    ];
+    assert_eq!(heard, expected);
+    assert_eq!(summary.links_left[&Reason::UrlFilter], 2);
+    assert_eq!(asked(&observer, "http://a.test/secret"), 0);
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_come_in_order_and_a_slow_reader_is_told_what_it_missed() {
+    let (net, _) = web([list(3)]);
+    let crawl = crawler(&net, &["http://a.test/"]).build().unwrap();
+    let mut events = crawl.events();
+    let running = tokio::spawn(crawl.run());
+    let mut ended = Vec::new();
+    while let Some(event) = events.next().await {
+        if let Event::Ended { url, ending: UrlEnding::Fetched(200), .. } = event {
+            ended.push(url.path().to_owned());
+        }
+    }
+    assert_eq!((ended, events.missed()), (["/", "/0", "/1", "/2"].map(str::to_owned).to_vec(), 0));
+    running.await.unwrap().unwrap();
+
+    // 6,000 links that are left out, and nobody who reads.
+    let links: Vec<String> = (0..6000).map(|n| format!("http://elsewhere.test/{n}")).collect();
+    let (net, _) = web([Site::new().name("a.test").page("/", Answer::page(links.iter().map(String::as_str)))]);
+    let crawl = crawler(&net, &["http://a.test/"]).build().unwrap();
+    let mut events = crawl.events();
+    crawl.run().await.unwrap();
+    let mut read = 0;
+    while events.next().await.is_some() {
+        read += 1;
+    }
+    assert_eq!(read, comity::Events::HELD, "the newest are held");
+    // Beside the links: robots.txt, and the page.
+    assert_eq!(events.missed() + read as u64, 6002);
+}
+
+#[tokio::test(start_paused = true)]
+async fn held_it_sends_nothing_and_goes_on_no_sooner_than_it_might_have() {
+    let (net, observer) = web([list(6)]);
+    let crawl = crawler(&net, &["http://a.test/"]).build().unwrap();
+    let (pause, mut events) = (crawl.pause_handle(), crawl.events());
+    let running = tokio::spawn(crawl.run());
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    pause.pause();
+    let before = requests(&observer).len();
+    // Longer than a crawl lingers where nothing is due.
+    tokio::time::sleep(secs(3600)).await;
+    assert!(pause.is_paused() && !running.is_finished());
+    assert_eq!(requests(&observer).len(), before);
+    pause.resume();
+    let summary = running.await.unwrap().unwrap();
+    assert_eq!((summary.pages(), summary.end), (7, End::Finished));
+    assert!(arrivals(&observer).last().unwrap().1 > 3_600_000_000);
+    let mut heard = Vec::new();
+    while let Some(event) = events.next().await {
+        match event {
+            Event::Paused => heard.push("paused"),
+            Event::Resumed => heard.push("resumed"),
+            _ => {}
+        }
+    }
+    assert_eq!(heard, ["paused", "resumed"]);
+    assert_clean(&observer);
+    // Held, it can still be ended.
+    let (net, _) = web([list(6)]);
+    let crawl = crawler(&net, &["http://a.test/"]).build().unwrap();
+    let (pause, stop) = (crawl.pause_handle(), crawl.stop_handle());
+    pause.pause();
+    let running = tokio::spawn(crawl.run());
+    tokio::time::sleep(secs(60)).await;
+    stop.drain();
+    let summary = running.await.unwrap().unwrap();
+    assert_eq!((summary.pages(), summary.left, summary.end), (0, 1, End::Stopped));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_settles_what_it_gives_and_the_crawl_waits_for_its_reader() {
+    let (net, observer) = web([list(4).page("/by", Answer::text("enqueued"))]);
+    let outcomes: Arc<Mutex<BTreeMap<String, UrlEnding>>> = Arc::default();
+    let told = outcomes.clone();
+    let builder = crawler(&net, &["http://a.test/"]).handler_time(secs(5)).on_outcome(move |outcome| {
+        told.lock().unwrap().insert(outcome.url.path().to_owned(), outcome.ending);
+    });
+    let mut pages = builder.build().unwrap().pages();
+    let first = pages.next().await.unwrap();
+    assert_eq!((first.status(), first.links().len()), (200, 4));
+    first.context().enqueue("/by").unwrap().priority(0);
+    // Much longer than a handler may take: whoever reads has the time that it wants.
+    tokio::time::sleep(secs(600)).await;
+    assert_eq!(requests(&observer).len(), 2, "robots.txt and the page: nothing is fetched ahead of its settlement");
+    first.done();
+    let second = pages.next().await.unwrap();
+    assert_eq!(second.url().path(), "/by");
+    second.fail("not to my liking");
+    let mut paths = Vec::new();
+    while let Some(page) = pages.next().await {
+        paths.push(page.url().path().to_owned());
+    }
+    assert_eq!(paths, ["/0", "/1", "/2", "/3"]);
+    let summary = pages.finish().await.unwrap();
+    assert_eq!((summary.end, summary.pages(), summary.left), (End::Finished, 5, 0));
+    assert_eq!(outcomes.lock().unwrap()["/by"], UrlEnding::Failed(Reason::CrawlHandler));
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_left_early_leaves_the_rest_in_the_queue() {
+    let (net, observer) = web([list(4)]);
+    let mut pages = crawler(&net, &["http://a.test/"]).build().unwrap().pages();
+    drop(pages.next().await);
+    let held = pages.next().await.unwrap();
+    let summary = pages.finish().await.unwrap();
+    assert_eq!((summary.end, summary.pages(), summary.left), (End::Stopped, 1, 4));
+    assert_eq!(held.url().path(), "/0", "what is kept stays readable");
+    let asked = requests(&observer).len();
+    tokio::time::sleep(secs(60)).await;
+    assert_eq!(requests(&observer).len(), asked);
+}
+
+/// Acknowledges late, and not at all once it is broken.
+#[derive(Default)]
+struct Ledger {
+    pages: Mutex<Vec<String>>,
+    outcomes: Mutex<Vec<String>>,
+    at_once: AtomicUsize,
+    broken: AtomicBool,
+}
+
+impl Sink for Ledger {
+    fn page<'a>(&'a self, page: &'a Page) -> BoxFuture<'a, HandlerResult> {
+        Box::pin(async move {
+            self.at_once.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(secs(2)).await;
+            self.at_once.fetch_sub(1, Ordering::Relaxed);
+            if self.broken.load(Ordering::Relaxed) && page.url().path() == "/1" {
+                return Err("no room".into());
+            }
+            self.pages.lock().unwrap().push(page.url().path().to_owned());
+            Ok(())
+        })
+    }
+
+    fn outcome<'a>(&'a self, outcome: UrlOutcome<'a>) -> BoxFuture<'a, HandlerResult> {
+        Box::pin(async move {
+            self.outcomes.lock().unwrap().push(format!("{} {}", outcome.url.path(), outcome.ending));
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_sink_does_not_acknowledge_stays_in_the_queue_and_comes_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let (net, observer) = web([list(3)]);
+    let ledger = Arc::new(Ledger::default());
+    ledger.broken.store(true, Ordering::Relaxed);
+    let build = || {
+        crawler(&net, &["http://a.test/"])
+            .dir(dir.path())
+            .configure(|file| file.archive.min_free = Some(comity::config::ByteSize(0)))
+            .sink(ledger.clone())
+    };
+    let error = build().build().unwrap().run().await.unwrap_err();
+    assert!(error.is_storage(), "{error}");
+    assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "no room");
+    assert_eq!(*ledger.outcomes.lock().unwrap(), ["/ fetched 200", "/0 fetched 200"]);
+    tokio::time::sleep(secs(1)).await;
+    ledger.broken.store(false, Ordering::Relaxed);
+    let summary = run(build()).await;
+    assert_eq!((summary.pages(), summary.left), (2, 0));
+    assert_eq!(*ledger.pages.lock().unwrap(), ["/", "/0", "/1", "/2"]);
+    assert_eq!(asked(&observer, "http://a.test/1"), 2, "at least once");
+    // Nothing is acknowledged in time.
+    let slow = crawler(&net, &["http://a.test/"]).handler_time(secs(1)).sink(Arc::new(Ledger::default()));
+    let error = slow.build().unwrap().run().await.unwrap_err();
+    assert!(std::error::Error::source(&error).unwrap().to_string().contains("within 1 s"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crawl_runs_on_a_frontier_that_it_was_given() {
+    let (net, observer) = web([list(3)]);
+    let frontier: Arc<dyn Frontier> = Arc::new(Local::in_memory(SchedulerConfig::default()));
+    let summary = run(crawler(&net, &["http://a.test/"]).frontier(frontier.clone(), [7; 16])).await;
+    assert_eq!((summary.pages(), summary.left), (4, 0));
+    let stats = frontier.stats(comity::policy::Instant::START).await.unwrap();
+    assert_eq!((stats.seen, stats.queued), (4, 0));
+    assert_clean(&observer);
+}

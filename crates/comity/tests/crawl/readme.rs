@@ -1,0 +1,23 @@
+//! The crawler in ten lines is the one that compiles, and has ten.
+
+use std::path::Path;
+
+/// The first Rust block of a Markdown file.
+fn example(file: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let block = text.lines().skip_while(|line| !line.starts_with("```rust")).skip(1);
+    block.take_while(|line| !line.starts_with("```")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_crawler_in_ten_lines_compiles_and_has_ten() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // That one is a documentation test of the crate.
+    let compiled = example(&here.join("README.md"));
+    assert_eq!(compiled.len(), 10, "{}", compiled.join("\n"));
+    assert_eq!(example(&here.join("../../README.md")), compiled);
+    let documented = std::fs::read_to_string(here.join("src/lib.rs")).unwrap();
+    let documented: Vec<&str> = documented.lines().filter_map(|line| line.strip_prefix("//! ")).collect();
+    let is_there = documented.windows(10).any(|lines| lines == compiled);
+    assert!(is_there, "the crate's documentation begins with another one");
+}
