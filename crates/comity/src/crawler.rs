@@ -21,6 +21,7 @@ use crate::engine::{Desk, Engine, HandlerBounds, Handlers, Keys, Live, Shared, T
 use crate::keep::{self, Keeper};
 use crate::open::{self, Accepted, Work};
 use crate::sites::Sites;
+use crate::telemetry::{self, Doors, Meters};
 use crate::{Error, Progress, StopHandle, Summary, UrlOutcome, archive};
 
 /// A crawl that is ready to run.
@@ -35,6 +36,7 @@ pub struct Crawler {
     control: Control,
     /// Where others reach it.
     door: Option<Door>,
+    telemetry: Doors,
 }
 
 /// Builds a [`Crawler`]. Every setting has the default of the configuration file's key of the same name.
@@ -88,9 +90,16 @@ impl Crawler {
         if let Some(door) = self.door {
             answering.spawn(serve(door, self.control, async { drop(ended.await) }));
         }
+        let (over, telling) = (Notify::new(), self.engine.shared());
+        let over = Arc::new(over);
+        if !self.telemetry.is_empty() {
+            let over = over.clone();
+            answering.spawn(telemetry::serve(self.telemetry, telling, async move { over.notified().await }));
+        }
         let outcome = self.engine.run(&self.seeds).await;
         // Nobody holds the queue, and the socket is gone, when this returns.
         drop(end);
+        over.notify_one();
         while answering.join_next().await.is_some() {}
         let mut summary = outcome?;
         summary.notes.splice(0..0, self.notes);
@@ -108,6 +117,12 @@ impl Crawler {
     #[must_use]
     pub fn control(&self) -> Control {
         self.control.clone()
+    }
+
+    /// Where it answers by `[telemetry]`: metrics, then the page.
+    #[must_use]
+    pub fn listens(&self) -> Vec<std::net::SocketAddr> {
+        self.telemetry.addresses()
     }
 
     /// Watches the crawl.
@@ -216,6 +231,7 @@ impl CrawlerBuilder {
             config.fetch.signer = config.fetch.signer.map(|signer| signer.with_nonces(random.clone()));
         }
         let work = if parts.clock.is_some() { Work::Inline } else { Work::OnThread };
+        let telemetry = Doors::bind(&config.telemetry)?;
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = config.notes.clone();
         notes.extend(expiring(&config.overrides, clock.wall())?);
@@ -242,8 +258,7 @@ impl CrawlerBuilder {
         config.seeds.extend(seeds.first().cloned());
         config.file.crawl.seeds = None;
         let control = Running::open(dir.as_deref(), (config.clone(), key), &gate, &*clock)?;
-        let (stop, stopped) = StopHandle::new();
-        let (published, progress) = watch::channel(Progress::default());
+        let ((stop, stopped), (published, progress)) = (StopHandle::new(), watch::channel(Progress::default()));
         let desk = Desk::new(bounds, Handles { stop: stop.clone(), progress: progress.clone() });
         let shared = Arc::new(Shared {
             frontier,
@@ -266,10 +281,11 @@ impl CrawlerBuilder {
             desk,
             control,
             poke: Notify::new(),
+            meters: Meters::default(),
         });
         let (handle, door) = (Control::running(&shared), door(dir.as_deref(), work, &mut notes)?);
         let engine = Engine::new(shared, stopped, published);
-        Ok(Crawler { engine, seeds, notes, stop, progress, clock, control: handle, door })
+        Ok(Crawler { engine, seeds, notes, stop, progress, clock, control: handle, door, telemetry })
     }
 }
 

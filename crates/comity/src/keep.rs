@@ -17,6 +17,7 @@ use comity_gate::{RecalledFile, RecalledRobots, Recorder, RobotsVisit, SiteFileO
 use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 use crate::open::Work;
 use crate::sites::Sites;
@@ -151,6 +152,11 @@ impl Keeper {
         }
     }
 
+    /// The crawl's directory, if it has one.
+    pub(crate) fn dir(&self) -> Option<&Path> {
+        self.store.as_ref().map(|store| store.dir.as_path())
+    }
+
     /// robots.txt requests so far, redirects among them.
     pub(crate) fn robots_requests(&self) -> u64 {
         self.robots.load(Ordering::Relaxed)
@@ -259,7 +265,7 @@ impl Keeper {
             }
             Ok((stored.and_then(|stored| stored.capture), store.sync_if_due(now)?))
         });
-        let (stored, is_synced) = stored_and_synced.await?;
+        let (stored, is_synced) = stored_and_synced.instrument(tracing::debug_span!("archive")).await?;
         if is_synced {
             self.synced.store(true, Ordering::Relaxed);
         } else {

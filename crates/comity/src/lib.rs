@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [`control`] | what looks at a crawl and steers it, running or stopped |
 //! | [`config`] | the configuration file, its flags' types, and what they resolve to |
+//! | [`telemetry`] | what it tells while it runs: metrics, a page |
 //! | root | [`Crawler`], [`CrawlerBuilder`], [`Page`], [`Change`], [`UrlOutcome`], [`Summary`], [`Progress`], [`StopHandle`], [`Error`]; [`StoppedCrawl`]: erasure |
 
 mod archive;
@@ -45,6 +46,7 @@ mod select;
 mod sites;
 mod stop;
 mod summary;
+pub mod telemetry;
 
 pub use comity_extract as extract;
 pub use comity_fetch as fetch;
