@@ -73,8 +73,17 @@ impl Failure {
         self
     }
 
+    /// What went wrong, in one line.
+    pub(crate) fn what(&self) -> &str {
+        self.causes.first().map_or("", String::as_str)
+    }
+
     /// One line per cause, then the hint.
     pub(crate) fn show(&self) -> ExitCode {
+        if crate::log::is_json() {
+            tracing::error!(target: "said", causes = self.causes.join("; "), hint = self.hint.as_deref(), "{}", self.what());
+            return ExitCode::from(self.code);
+        }
         for (depth, cause) in self.causes.iter().enumerate() {
             eprintln!("{} {cause}", if depth == 0 { "error:" } else { "  because:" });
         }
