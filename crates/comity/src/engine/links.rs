@@ -1,11 +1,14 @@
+use std::sync::MutexGuard;
+
 use comity_extract::{Link, LinkAllowance};
 use comity_frontier::{Offer, Offered};
 use comity_policy::Reason;
-use comity_url::CrawlUrl;
+use comity_url::{CrawlUrl, Scope};
 
-use super::Shared;
 use super::discovery::child_via;
 use super::errand::Errand;
+use super::traps::Growth;
+use super::{Shared, Traps};
 use crate::keep::Trip;
 
 impl Shared {
@@ -13,22 +16,33 @@ impl Shared {
     ///
     /// Of a page that is one of many copies only `most` count.
     pub(super) fn offers(&self, trip: &Trip, links: &[Link], follow: bool, most: LinkAllowance) -> Vec<Offer> {
-        let mut offers: Vec<Offer> = Vec::new();
+        let (mut offers, mut left, mut nofollow) = (Vec::new(), Left::default(), 0);
+        let mut bounds = self.bounds(trip.depth + 1);
         for link in links.iter().filter(|link| link.is_page() || link.suspicious.is_some()) {
             if !follow || link.is_nofollow() {
-                self.tally().summary.links_nofollow += 1;
+                nofollow += 1;
                 continue;
             }
-            match self.admits_link(&link.url, trip.depth + 1, link.suspicious.is_some()) {
-                Ok(()) if most.is_spent(offers.len()) => self.tally().link_left(Reason::UrlTrapDuplicates),
+            match bounds.admit(&link.url, link.suspicious.is_some()) {
+                Ok(()) if most.is_spent(offers.len()) => left.add(Reason::UrlTrapDuplicates),
                 Ok(()) => {
                     let key = self.keys.key(&link.url, &self.sites);
                     offers.push(Offer::link(link.url.clone(), key, trip.url.clone(), trip.depth + 1));
                 }
-                Err(reason) => self.tally().link_left(reason),
+                Err(reason) => left.add(reason),
             }
         }
+        drop(bounds);
+        let mut tally = self.tally();
+        tally.summary.links_nofollow += nofollow;
+        left.0.into_iter().for_each(|(reason, count)| tally.links_left(reason, count));
         offers
+    }
+
+    /// What links are held to that lead to `depth`.
+    fn bounds(&self, depth: u32) -> Bounds<'_> {
+        let is_too_deep = depth > self.live().limits.max_depth;
+        Bounds { is_too_deep, traps: &self.traps, scope: self.scope(), growth: self.traps.growth() }
     }
 
     /// What is to be known of links once their settlement is done.
@@ -91,6 +105,42 @@ impl Shared {
         }
         self.traps.check(url)?;
         self.scope().admits(url).map_err(|_| Reason::UrlScope)
+    }
+}
+
+/// What the links of one page are held to: locked once for all of them, in this order.
+struct Bounds<'a> {
+    is_too_deep: bool,
+    traps: &'a Traps,
+    scope: MutexGuard<'a, Scope>,
+    growth: Growth<'a>,
+}
+
+impl Bounds<'_> {
+    /// As [`Shared::admits_link`].
+    fn admit(&mut self, url: &CrawlUrl, is_suspicious: bool) -> Result<(), Reason> {
+        if is_suspicious {
+            return Err(Reason::UrlSuspicious);
+        }
+        if self.is_too_deep {
+            return Err(Reason::UrlDepth);
+        }
+        self.traps.check(url)?;
+        self.scope.admits(url).map_err(|_| Reason::UrlScope)?;
+        self.growth.admits(url)
+    }
+}
+
+/// Links that were left out, by reason.
+#[derive(Default)]
+struct Left(Vec<(Reason, u64)>);
+
+impl Left {
+    fn add(&mut self, reason: Reason) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((reason, 1)),
+        }
     }
 }
 
