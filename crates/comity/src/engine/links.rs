@@ -1,11 +1,14 @@
+use std::sync::MutexGuard;
+
 use comity_extract::{Link, LinkAllowance};
 use comity_frontier::{Offer, Offered};
 use comity_policy::Reason;
-use comity_url::CrawlUrl;
+use comity_url::{CrawlUrl, Scope};
 
-use super::Shared;
 use super::discovery::child_via;
 use super::errand::Errand;
+use super::traps::Growth;
+use super::{Shared, Traps};
 use crate::Event;
 use crate::keep::Trip;
 
@@ -14,23 +17,47 @@ impl Shared {
     ///
     /// Of a page that is one of many copies only `most` count.
     pub(super) fn offers(&self, trip: &Trip, links: &[Link], follow: bool, most: LinkAllowance) -> Vec<Offer> {
-        let mut offers: Vec<Offer> = Vec::new();
-        for link in links.iter().filter(|link| link.is_page() || link.suspicious.is_some()) {
-            if !follow || link.is_nofollow() {
-                self.tally().summary.links_nofollow += 1;
-                continue;
-            }
-            let admitted = self.admits_link(&link.url, trip.depth + 1, link.suspicious.is_some());
+        let (mut offers, mut left, mut nofollow) = (Vec::new(), Left::default(), 0);
+        for (link, admitted) in self.judged(trip, links, follow, &mut nofollow) {
             match admitted.and_then(|()| self.listeners.admits(&link.url, &trip.url, trip.depth + 1)) {
-                Ok(()) if most.is_spent(offers.len()) => self.skip(&link.url, &trip.url, Reason::UrlTrapDuplicates),
+                Ok(()) if most.is_spent(offers.len()) => left.add(self, (link, trip), Reason::UrlTrapDuplicates),
                 Ok(()) => {
                     let key = self.keys.key(&link.url, &self.sites);
                     offers.push(Offer::link(link.url.clone(), key, trip.url.clone(), trip.depth + 1));
                 }
-                Err(reason) => self.skip(&link.url, &trip.url, reason),
+                Err(reason) => left.add(self, (link, trip), reason),
             }
         }
+        let mut tally = self.tally();
+        tally.summary.links_nofollow += nofollow;
+        left.0.into_iter().for_each(|(reason, count)| tally.links_left(reason, count));
         offers
+    }
+
+    /// The links to be followed, each with what the crawl's own bounds say. No filter of the author's runs under their locks.
+    fn judged<'l>(
+        &self,
+        trip: &Trip,
+        links: &'l [Link],
+        follow: bool,
+        nofollow: &mut u64,
+    ) -> Vec<(&'l Link, Result<(), Reason>)> {
+        let mut bounds = self.bounds(trip.depth + 1);
+        let mut judged = Vec::new();
+        for link in links.iter().filter(|link| link.is_page() || link.suspicious.is_some()) {
+            if follow && !link.is_nofollow() {
+                judged.push((link, bounds.admit(&link.url, link.suspicious.is_some())));
+            } else {
+                *nofollow += 1;
+            }
+        }
+        judged
+    }
+
+    /// What links are held to that lead to `depth`.
+    fn bounds(&self, depth: u32) -> Bounds<'_> {
+        let is_too_deep = depth > self.live().limits.max_depth;
+        Bounds { is_too_deep, traps: &self.traps, scope: self.scope(), growth: self.traps.growth() }
     }
 
     /// What is to be known of links once their settlement is done.
@@ -105,6 +132,43 @@ impl Shared {
         }
         self.traps.check(url)?;
         self.scope().admits(url).map_err(|_| Reason::UrlScope)
+    }
+}
+
+/// What the links of one page are held to: locked once for all of them, in this order.
+struct Bounds<'a> {
+    is_too_deep: bool,
+    traps: &'a Traps,
+    scope: MutexGuard<'a, Scope>,
+    growth: Growth<'a>,
+}
+
+impl Bounds<'_> {
+    /// As [`Shared::admits_link`].
+    fn admit(&mut self, url: &CrawlUrl, is_suspicious: bool) -> Result<(), Reason> {
+        if is_suspicious {
+            return Err(Reason::UrlSuspicious);
+        }
+        if self.is_too_deep {
+            return Err(Reason::UrlDepth);
+        }
+        self.traps.check(url)?;
+        self.scope.admits(url).map_err(|_| Reason::UrlScope)?;
+        self.growth.admits(url)
+    }
+}
+
+/// Links that were left out, by reason.
+#[derive(Default)]
+struct Left(Vec<(Reason, u64)>);
+
+impl Left {
+    fn add(&mut self, shared: &Shared, (link, trip): (&Link, &Trip), reason: Reason) {
+        shared.listeners.tell(|| Event::Skipped { url: link.url.clone(), via: trip.url.clone(), reason });
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((reason, 1)),
+        }
     }
 }
 
