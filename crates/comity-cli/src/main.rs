@@ -7,15 +7,17 @@ mod exit;
 mod lines;
 mod settings;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use crate::args::Cli;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = args::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return Exit::of_clap(&error),
     };
@@ -26,9 +28,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Logs to stderr, data to stdout (design §8). `COMITY_LOG` takes the usual filter directives.
+/// Logs to stderr, data to stdout (design §8). `COMITY_LOG` takes the usual filter directives. In colours on a terminal, unless `NO_COLOR`
+/// says anything (no-color.org).
 fn init_logging(usual: &str) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("COMITY_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(usual));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let ansi = std::io::stderr().is_terminal() && !plain;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(ansi).init();
 }
