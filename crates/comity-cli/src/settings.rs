@@ -56,15 +56,19 @@ pub(crate) fn of_crawl(args: &LayerArgs) -> Result<ConfigFile, Failure> {
     Ok(Layers::of(args)?.merged())
 }
 
-/// Lays the variables `COMITY_SECTION_KEY` over the files. Those that are near no setting are named.
+/// What the variables `COMITY_SECTION_KEY` say over these files. Those that are near no setting are named.
 pub(crate) fn environment(files: &ConfigFile) -> Result<Environment, Failure> {
-    let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
-    let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
-    let environment = Environment::read(variables, files)?;
+    let environment = read_environment(files)?;
     for name in environment.ignored() {
         eprintln!("note: {name} is no setting; `comity config keys` lists them");
     }
     Ok(environment)
+}
+
+fn read_environment(files: &ConfigFile) -> Result<Environment, Failure> {
+    let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
+    let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+    Ok(Environment::read(variables, files)?)
 }
 
 /// The layers of a command that asks one origin for its robots.txt.

@@ -9,7 +9,7 @@ use comity::config::ConfigFile;
 use comity_url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
-use super::{environment, flags, of_user, optout_files};
+use super::{flags, of_user, optout_files, read_environment};
 use crate::args::LayerArgs;
 use crate::exit::Failure;
 
@@ -58,10 +58,11 @@ pub(crate) fn remember(dir: &Path, args: &LayerArgs) -> Result<Option<String>, F
 /// What the environment says over the files.
 fn environment_of(file: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     let mut files = of_user()?;
-    if let Some(file) = file.filter(|file| file.is_file()) {
-        files.overlay(ConfigFile::read(file)?);
+    // A file that cannot be read any more is no reason not to go on: only names of variables are looked for in it.
+    if let Some(read) = file.and_then(|file| ConfigFile::read(file).ok()) {
+        files.overlay(read);
     }
-    let mut said = environment(&files)?.layer().clone();
+    let mut said = read_environment(&files)?.layer().clone();
     // As with flags: the crawl knows its seeds.
     said.crawl.seeds = None;
     Ok(said)
