@@ -16,8 +16,7 @@ use tokio::runtime::Runtime;
 
 pub(crate) use get::{Got, get_within};
 
-use turns::Turns;
-
+use self::turns::Turns;
 use crate::args::AskerArgs;
 use crate::commands::runtime;
 use crate::exit::Failure;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use comity::config::CrawlConfig;
-use comity::policy::{Decision, Judge as _, Judgement, TdmFile};
+use comity::policy::{Decision, Judge as _, Judgement};
 use comity_gate::{AskRobots, FetchedRobots};
 use comity_url::{CrawlUrl, Origin};
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ fn judged(asker: &Asker, url: &CrawlUrl, sites: &mut BTreeMap<Origin, Site>) -> 
 }
 
 fn tdmrep(decision: &Decision) -> Option<&'static str> {
-    decision.tdmrep.as_deref().map(|file: &TdmFile| file.state.as_str())
+    decision.site.tdmrep.as_deref().map(|file| file.state.as_str())
 }
 
 fn why(decision: &Decision) -> String {

@@ -70,8 +70,13 @@ pub(super) const SIGNALS: Section = Section {
         )
         .source("decision 52"),
         Key::new("ai_txt", Switch, Value("false"), "Whether /ai.txt of every site is asked for.").source("decision 60"),
-        Key::new("licences", Switch, Value("false"), "Whether the RSL licences that sites and pages name are asked for.")
-            .source("decision 60"),
+        Key::new(
+            "licences",
+            Switch,
+            Value("false"),
+            "Whether the RSL licences that sites and pages name are asked for.",
+        )
+        .source("decision 60"),
         Key::new(
             "terms",
             Choice(&["note", "copy"]),
@@ -118,8 +123,10 @@ pub(super) const TERMS: Section = Section {
         Key::new("url", Text, Required, "Where the terms stand, also elsewhere.").source("decision 60"),
         Key::new("reviewed_by", Text, Required, "Who has read them and answers for it.").source("decision 60"),
         Key::new("reviewed_on", Moment, Required, "When they were read.").source("decision 60"),
-        Key::new("digest", Text, None("unknown"), "SHA-256 of the text that was read, 64 hex digits.").source("decision 60"),
-        Key::new("verdicts", Map, Required, "What they say of judged purposes, each `denied` or `allowed`.").source("decision 60"),
+        Key::new("digest", Text, None("unknown"), "SHA-256 of the text that was read, 64 hex digits.")
+            .source("decision 60"),
+        Key::new("verdicts", Map, Required, "What they say of judged purposes, each `denied` or `allowed`.")
+            .source("decision 60"),
         Key::new("note", Text, None("none"), "What else is to be known, on one line.").source("decision 60"),
     ],
 };
