@@ -228,15 +228,7 @@ impl fmt::Display for Summary {
         if self.links_nofollow > 0 {
             writeln!(f, "nofollow   {} links not followed", self.links_nofollow)?;
         }
-        // Those that cost most first.
-        let mut waited: Vec<_> = self.waited.iter().collect();
-        waited.sort_by_key(|(_, (_, held))| std::cmp::Reverse(*held));
-        for (clock, (turns, held)) in waited {
-            writeln!(f, "waited     {turns} turns, {:.1} s in all: {}", held.as_secs_f64(), clock.text())?;
-        }
-        for (address, turns, held) in self.waited_most(3) {
-            writeln!(f, "waited     {turns} turns, {:.1} s in all, for the address {address}", held.as_secs_f64())?;
-        }
+        self.fmt_waited(f)?;
         writeln!(
             f,
             "bytes      {} of bodies in {:.1} s, {} origins",
@@ -256,6 +248,19 @@ impl fmt::Display for Summary {
 }
 
 impl Summary {
+    /// Clocks, then the addresses that were waited for: those that cost most first.
+    fn fmt_waited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut waited: Vec<_> = self.waited.iter().collect();
+        waited.sort_by_key(|(_, (_, held))| std::cmp::Reverse(*held));
+        for (clock, (turns, held)) in waited {
+            writeln!(f, "waited     {turns} turns, {:.1} s in all: {}", held.as_secs_f64(), clock.text())?;
+        }
+        for (address, turns, held) in self.waited_most(3) {
+            writeln!(f, "waited     {turns} turns, {:.1} s in all, for the address {address}", held.as_secs_f64())?;
+        }
+        Ok(())
+    }
+
     fn fmt_left(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = match self.end {
             End::Finished => return self.fmt_waiting(f),

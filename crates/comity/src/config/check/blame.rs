@@ -117,8 +117,8 @@ impl Trial<'_> {
             leaf.section.name.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let known = leaves.iter().any(of_section);
-        let candidates = (0..leaves.len()).rev().filter(|at| !known || leaves.get(*at).is_some_and(of_section));
-        candidates.into_iter().find(|at| {
+        let mut candidates = (0..leaves.len()).rev().filter(|at| !known || leaves.get(*at).is_some_and(of_section));
+        candidates.find(|at| {
             let mut without = leaves.to_vec();
             let left = without.remove(*at);
             if left.section.form == Form::Many {
