@@ -123,7 +123,7 @@ pub(crate) struct DemoArgs {
     /// Where the crawl is written; default: a new folder in the system's temporary one.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// Port of the synthetic web; with --serve 7878, otherwise any free one.
+    /// Port of the synthetic web [default: any free one; 7878 with --serve].
     #[arg(long)]
     pub(crate) port: Option<u16>,
     /// Another web of the same kind.
