@@ -1,4 +1,6 @@
+mod config;
 mod content;
+mod crawl;
 #[cfg(test)]
 mod documented;
 mod dossier;
@@ -7,29 +9,35 @@ mod export;
 mod export_parquet;
 mod frontier;
 mod identity;
+mod meta;
 mod optout;
 mod report;
 mod robots;
 mod signals;
 mod survey;
+mod teach;
 mod telemetry;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use config::*;
 pub(crate) use content::*;
+pub(crate) use crawl::*;
 pub(crate) use dossier::*;
 pub(crate) use erase::*;
 pub(crate) use export::*;
 pub(crate) use export_parquet::*;
 pub(crate) use frontier::*;
 pub(crate) use identity::*;
+pub(crate) use meta::*;
 pub(crate) use optout::*;
 pub(crate) use report::*;
 pub(crate) use robots::*;
 pub(crate) use signals::*;
 pub(crate) use survey::*;
+pub(crate) use teach::command;
 pub(crate) use telemetry::*;
 
 /// The polite, provable crawler.
@@ -46,6 +54,11 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Crawl from URLs or a configuration file.
     Crawl(Box<CrawlArgs>),
+    /// Make a crate of your own: settings, the page about it, a test on a synthetic web.
+    New(NewArgs),
+    /// What is configured: every setting and where it comes from; what is wrong with a file; the schema for editors.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Run the policy gateway: a polite forward proxy, and a decision API.
     Gateway(GatewayArgs),
     /// Write who you are, once, to your configuration.
@@ -95,6 +108,10 @@ pub(crate) enum Command {
     /// Who we are towards sites.
     #[command(subcommand)]
     Identity(IdentityCommand),
+    /// Print what makes a shell complete commands and flags.
+    Completions(CompletionsArgs),
+    /// Print the manual page of the command, or write those of all commands.
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -108,87 +125,12 @@ pub(crate) struct DemoArgs {
     /// Where the crawl is written; default: a new folder in the system's temporary one.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// Port of the synthetic web; with --serve 7878, otherwise any free one.
+    /// Port of the synthetic web [default: any free one; 7878 with --serve].
     #[arg(long)]
     pub(crate) port: Option<u16>,
     /// Another web of the same kind.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-}
-
-#[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
-pub(crate) struct CrawlArgs {
-    /// Where to begin: absolute http(s) URLs.
-    pub(crate) urls: Vec<String>,
-    /// A configuration file; flags win over it.
-    #[arg(long)]
-    pub(crate) config: Option<PathBuf>,
-    /// Where the crawl is written, and goes on when one is there; default: a new folder named after the time.
-    #[arg(long)]
-    pub(crate) dir: Option<PathBuf>,
-    /// Seeds from a file, one a line, or - for standard input.
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) seeds: Option<PathBuf>,
-    /// User-Agent name and version.
-    #[arg(long, value_name = "NAME/VERSION")]
-    pub(crate) agent: Option<String>,
-    /// URL or e-mail address at which a site reaches you.
-    #[arg(long)]
-    pub(crate) contact: Option<String>,
-    /// What the content is wanted for; may be repeated.
-    #[arg(long, value_name = "PURPOSE")]
-    pub(crate) purpose: Vec<String>,
-    /// origins, hosts, domains, prefix or any.
-    #[arg(long)]
-    pub(crate) scope: Option<String>,
-    /// Stop after so many pages.
-    #[arg(long)]
-    pub(crate) max_pages: Option<u64>,
-    /// Links away from a seed.
-    #[arg(long)]
-    pub(crate) max_depth: Option<u32>,
-    /// Own floor between two requests to an origin: 1s, 500ms.
-    #[arg(long, value_name = "SPAN")]
-    pub(crate) delay: Option<comity::config::Span>,
-    /// Requests open at once.
-    #[arg(long)]
-    pub(crate) total: Option<u32>,
-    /// Requests open at once per origin.
-    #[arg(long)]
-    pub(crate) per_origin: Option<u32>,
-    /// Gap between two requests to an address.
-    #[arg(long, value_name = "SPAN")]
-    pub(crate) address_gap: Option<comity::config::Span>,
-    /// A non-public network that may be connected to; may be repeated.
-    #[arg(long, value_name = "NETWORK")]
-    pub(crate) allow_address: Vec<String>,
-    /// The address of a name, instead of asking DNS; may be repeated.
-    #[arg(long, value_name = "HOST=ADDR")]
-    pub(crate) resolve: Vec<String>,
-    /// A proxy that everything leaves through, http://, https://, socks5:// or socks5h://HOST:PORT; may be repeated.
-    #[arg(long, value_name = "URL")]
-    pub(crate) proxy: Vec<String>,
-    /// Only the configured proxies of this country, two letters.
-    #[arg(long, value_name = "COUNTRY")]
-    pub(crate) proxy_country: Option<String>,
-    /// Where the queue is kept: disk or memory.
-    #[arg(long)]
-    pub(crate) store: Option<String>,
-    /// Go on with the crawl in --dir although its configuration means something else now.
-    #[arg(long)]
-    pub(crate) accept_config: bool,
-    /// Go on with the crawl in --dir although its queue lost a part of what was safe on the disk.
-    #[arg(long)]
-    pub(crate) accept_loss: bool,
-    /// Write records only, no WARC files.
-    #[arg(long)]
-    pub(crate) no_warc: bool,
-    #[command(flatten)]
-    pub(crate) telemetry: TelemetryArgs,
-    /// Print the summary as one JSON object.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -215,13 +157,13 @@ pub(crate) struct GatewayArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// User-Agent name and version.
+    /// User-Agent name and version [default: asked for, on a terminal].
     #[arg(long, value_name = "NAME/VERSION")]
     pub(crate) agent: Option<String>,
-    /// URL or e-mail address at which a site reaches you.
+    /// URL or e-mail address at which a site reaches you [default: asked for, on a terminal].
     #[arg(long)]
     pub(crate) contact: Option<String>,
-    /// What the content is wanted for; may be repeated.
+    /// What the content is wanted for; may be repeated [default: search].
     #[arg(long, value_name = "PURPOSE")]
     pub(crate) purpose: Vec<String>,
     /// Write over an existing configuration.
@@ -239,7 +181,7 @@ pub(crate) struct RecordsArgs {
 pub(crate) struct VerifyArgs {
     /// The crawl directory; no crawl may be running in it.
     pub(crate) dir: PathBuf,
-    /// The key that must have signed every checkpoint: its public half in base64url, or a key file.
+    /// The key that must have signed every checkpoint: its public half in base64url, or a key file [default: any].
     #[arg(long, value_name = "KEY|FILE")]
     pub(crate) key: Option<String>,
     /// Files checked at once; default: one for each core.

@@ -3,6 +3,7 @@
 #[cfg(feature = "otlp")]
 mod otlp;
 
+use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -18,12 +19,14 @@ const SAID: &str = "said";
 static IS_JSON: OnceLock<bool> = OnceLock::new();
 
 /// Logs to stderr, data to stdout (design §8). `COMITY_LOG` takes the usual filter directives; what a command says for itself in
-/// JSON is said whatever it takes.
+/// JSON is said whatever it takes. In colours on a terminal, unless `NO_COLOR` says anything (no-color.org).
 pub(crate) fn init(cli: &Cli) {
     let usual = usual(cli);
     let filter = EnvFilter::try_from_env("COMITY_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let is_json = *IS_JSON.get_or_init(|| form(cli) == LogForm::Json);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let has_colours = std::io::stderr().is_terminal() && !is_plain;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(has_colours);
     let lines = if is_json {
         let filter = match "said=info".parse() {
             Ok(said) => filter.add_directive(said),
@@ -70,7 +73,7 @@ const fn usual(cli: &Cli) -> &'static str {
 /// Only crawls and gateways have a configuration that can say so. One that cannot be read is told of later, by whoever needs it.
 fn form(cli: &Cli) -> LogForm {
     let (said, file) = match &cli.command {
-        Command::Crawl(args) => (args.telemetry.log_format, settings::file_of_crawl(args).ok()),
+        Command::Crawl(args) => (args.layers.telemetry.log_format, settings::file_of_crawl(&args.layers).ok()),
         Command::Gateway(args) => (None, settings::of_file(&args.config).ok()),
         _ => (None, None),
     };

@@ -1,18 +1,20 @@
-//! Where settings come from: the user's file, the crawl's file, the flags. Later layers win.
+//! Where settings come from: the user's file, the crawl's file, the environment, the flags. Later layers win.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use comity::config::ConfigFile;
+use comity::config::{ConfigFile, Environment};
 use comity_url::Origin;
 
-use crate::args::{AskerArgs, CrawlArgs};
+use crate::args::{AskerArgs, LayerArgs};
 use crate::exit::Failure;
 
 mod gateway;
+pub(crate) mod layers;
 pub(crate) mod source;
 
 pub(crate) use gateway::gateway;
+pub(crate) use layers::{From, Layers};
 
 /// Longest seed list read, in bytes.
 const LONGEST_LIST: u64 = 1 << 30;
@@ -34,7 +36,7 @@ fn user_folder(variable: &str, at_home: &str) -> Option<PathBuf> {
 }
 
 /// The user's own configuration, empty where there is none.
-fn of_user() -> Result<ConfigFile, Failure> {
+pub(crate) fn of_user() -> Result<ConfigFile, Failure> {
     match user_file().filter(|path| path.is_file()) {
         Some(path) => Ok(ConfigFile::read(&path)?),
         None => Ok(ConfigFile::default()),
@@ -50,28 +52,41 @@ pub(crate) fn optout_files() -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// All layers of a `crawl` command, laid over each other.
-pub(crate) fn of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
-    let mut settings = file_of_crawl(args)?;
-    settings.overlay(flags(args)?);
+pub(crate) fn of_crawl(args: &LayerArgs) -> Result<ConfigFile, Failure> {
+    Ok(Layers::of(args)?.merged())
+}
+
+/// The same without the flags, which may stand for a list of seeds that is read once.
+pub(crate) fn file_of_crawl(args: &LayerArgs) -> Result<ConfigFile, Failure> {
+    let mut settings = of_user()?;
+    let there = args.dir.as_ref().map(|dir| dir.join("crawl.toml")).filter(|file| file.is_file());
+    if let Some(file) = args.config.as_ref().or(there.as_ref()) {
+        settings.overlay(ConfigFile::read(file)?);
+    }
+    read_environment(&settings)?.lay_over(&mut settings);
     Ok(settings)
 }
 
-/// The same without the flags.
-pub(crate) fn file_of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
-    let mut settings = of_user()?;
-    settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
-    // A crawl that is there goes on as it began, unless another file is given.
-    let began = args.dir.as_ref().map(|dir| dir.join("crawl.toml")).filter(|file| file.is_file());
-    if let Some(file) = args.config.as_ref().or(began.as_ref()) {
-        settings.overlay(ConfigFile::read(file)?);
+/// What the variables `COMITY_SECTION_KEY` say over these files. Those that are near no setting are named.
+pub(crate) fn environment(files: &ConfigFile) -> Result<Environment, Failure> {
+    let environment = read_environment(files)?;
+    for name in environment.ignored() {
+        eprintln!("note: {name} is no setting; `comity config keys` lists them");
     }
-    Ok(settings)
+    Ok(environment)
+}
+
+fn read_environment(files: &ConfigFile) -> Result<Environment, Failure> {
+    let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
+    let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+    Ok(Environment::read(variables, files)?)
 }
 
 /// The layers of a command that asks one origin for its robots.txt.
 pub(crate) fn of_asker(args: &AskerArgs, origin: &Origin) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
+    environment(&settings)?.lay_over(&mut settings);
     let mut flags = ConfigFile::default();
     flags.agent.name.clone_from(&args.name);
     flags.agent.contact.clone_from(&args.contact);
@@ -87,6 +102,7 @@ pub(crate) fn of_files(given: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     if let Some(file) = given {
         settings.overlay(ConfigFile::read(file)?);
     }
+    environment(&settings)?.lay_over(&mut settings);
     Ok(settings)
 }
 
@@ -95,11 +111,12 @@ pub(crate) fn of_file(file: &PathBuf) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
     settings.overlay(ConfigFile::read(file)?);
+    environment(&settings)?.lay_over(&mut settings);
     Ok(settings)
 }
 
 /// What the flags say, as a configuration.
-fn flags(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
+fn flags(args: &LayerArgs) -> Result<ConfigFile, Failure> {
     let mut file = ConfigFile::default();
     file.agent.name.clone_from(&args.agent);
     file.agent.contact.clone_from(&args.contact);

@@ -5,6 +5,8 @@
 mod audit;
 #[path = "command/audit_clocks.rs"]
 mod audit_clocks;
+#[path = "command/config.rs"]
+mod config;
 #[path = "command/control.rs"]
 mod control;
 #[path = "command/dossier.rs"]
@@ -15,6 +17,8 @@ mod erase;
 mod explain;
 #[path = "command/export.rs"]
 mod export;
+#[path = "command/feel.rs"]
+mod feel;
 #[cfg(feature = "otlp")]
 #[path = "command/otlp.rs"]
 mod otlp;

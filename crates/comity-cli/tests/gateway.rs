@@ -45,14 +45,14 @@ fn what_must_not_start_says_why_and_what_to_do() {
     let good = format!("{CUSTOMER}password_sha256 = \"{PASSWORD}\"\n");
     let rows: [(String, &str, &str); 11] = [
         (format!("[gateway]\nproxy = \"0.0.0.0:3128\"\nauth = \"none\"\n{CUSTOMER}"), "open proxy", "loopback"),
-        ("[gateway]\nauth = \"none\"\n".to_owned(), "[gateway.customer] is missing", "tokens"),
-        (CUSTOMER.to_owned(), "password_sha256 is missing", "sha256sum"),
+        ("[gateway]\nauth = \"none\"\n".to_owned(), "[gateway.customer]: it is missing", "tokens"),
+        (CUSTOMER.to_owned(), "password_sha256: it is missing", "sha256sum"),
         (format!("{CUSTOMER}password_sha256 = \"in clear\"\n"), "64 lower-case hex digits", "sha256sum"),
-        (format!("[gateway]\napi = \"127.0.0.1:0\"\n{good}"), "api_key_sha256 is missing", "sha256sum"),
+        (format!("[gateway]\napi = \"127.0.0.1:0\"\n{good}"), "api_key_sha256: it is missing", "sha256sum"),
         (format!("[gateway]\nauth = \"digest\"\n{good}"), "unknown value \"digest\"", "basic"),
         (format!("[gateway]\nprxy = \"x\"\n{good}"), "unknown field `prxy`", "proxy"),
-        (format!("[gateway]\nproxy = \"here\"\n{good}"), "[gateway] proxy \"here\"", ""),
-        (format!("[gateway]\nmax_held = 0\n{good}"), "max_held 0 would serve nobody", "1 or more"),
+        (format!("[gateway]\nproxy = \"here\"\n{good}"), "[gateway] proxy: \"here\"", ""),
+        (format!("[gateway]\nmax_held = 0\n{good}"), "max_held: 0 would serve nobody", "1 or more"),
         (good.replace("custbot", "Googlebot"), "impersonates", ""),
         (good.replace("tokens = [\"custbot\"]\n", ""), "no product token", ""),
     ];

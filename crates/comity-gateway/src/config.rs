@@ -112,7 +112,10 @@ impl GatewayConfig {
     }
 
     /// Refuses what must not start.
-    pub(crate) fn check(&self) -> Result<(), GatewayError> {
+    ///
+    /// # Errors
+    /// An open proxy, a name or a customer that cannot be used; the first that is found.
+    pub fn check(&self) -> Result<(), GatewayError> {
         if matches!(self.auth, Auth::None) && !self.proxy.ip().is_loopback() {
             return Err(GatewayError::OpenProxy(self.proxy));
         }

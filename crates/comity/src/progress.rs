@@ -9,6 +9,8 @@ use comity_policy::{Instant, Reason};
 pub struct Progress {
     /// Answers that were no redirect.
     pub pages: u64,
+    /// Pages of all runs together, of URLs that are settled: what `[crawl] max_pages` counts.
+    pub spent_pages: u64,
     /// URLs not requested.
     pub refused: u64,
     /// Requests that failed for good.
@@ -35,6 +37,26 @@ impl Progress {
     pub fn waiting_for(&self, now: Instant) -> Option<String> {
         let first = self.waiting.first()?;
         (self.in_flight == 0 || first.why == Why::AwaitingRobots).then(|| describe(first, now))
+    }
+}
+
+impl Progress {
+    /// How many of the origins that become due next wait, and what binds most of them; `None` when none waits.
+    #[must_use]
+    pub fn binds(&self) -> Option<(usize, &'static str)> {
+        let mut counts: Vec<(&'static str, usize)> = Vec::new();
+        for waiting in &self.waiting {
+            let words = match waiting.why {
+                Why::AwaitingRobots => "robots.txt",
+                Why::Reason(reason) => clock_words(reason),
+            };
+            match counts.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((words, 1)),
+            }
+        }
+        let (words, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        Some((self.waiting.len(), words))
     }
 }
 

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,8 @@ pub struct Summary {
     pub links_nofollow: u64,
     /// Turns that a clock held back, and for how long in all, by clock.
     pub waited: BTreeMap<Reason, (u64, Duration)>,
+    /// The same for the clocks of addresses, by address: those that were met first, 4,096 at most.
+    pub(crate) waited_at: BTreeMap<IpAddr, (u64, Duration)>,
     /// Body bytes received, in their content coding.
     pub bytes: u64,
     /// Origins that were queued.
@@ -124,6 +127,15 @@ impl Summary {
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.fetched.values().sum::<u64>() + self.withheld.values().sum::<u64>()
+    }
+
+    /// The addresses that were waited for longest, `most` of them: turns, and for how long in all.
+    #[must_use]
+    pub fn waited_most(&self, most: usize) -> Vec<(IpAddr, u64, Duration)> {
+        let mut all: Vec<_> = self.waited_at.iter().map(|(address, (turns, held))| (*address, *turns, *held)).collect();
+        all.sort_by_key(|(address, _, held)| (std::cmp::Reverse(*held), *address));
+        all.truncate(most);
+        all
     }
 
     /// URLs that were not requested.
@@ -221,9 +233,7 @@ impl fmt::Display for Summary {
         if self.links_nofollow > 0 {
             writeln!(f, "nofollow   {} links not followed", self.links_nofollow)?;
         }
-        for (clock, (turns, held)) in &self.waited {
-            writeln!(f, "waited     {turns} turns, {:.1} s in all: {}", held.as_secs_f64(), clock.text())?;
-        }
+        self.fmt_waited(f)?;
         writeln!(
             f,
             "bytes      {} of bodies in {:.1} s, {} origins",
@@ -243,6 +253,19 @@ impl fmt::Display for Summary {
 }
 
 impl Summary {
+    /// Clocks, then the addresses that were waited for: those that cost most first.
+    fn fmt_waited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut waited: Vec<_> = self.waited.iter().collect();
+        waited.sort_by_key(|(_, (_, held))| std::cmp::Reverse(*held));
+        for (clock, (turns, held)) in waited {
+            writeln!(f, "waited     {turns} turns, {:.1} s in all: {}", held.as_secs_f64(), clock.text())?;
+        }
+        for (address, turns, held) in self.waited_most(3) {
+            writeln!(f, "waited     {turns} turns, {:.1} s in all, for the address {address}", held.as_secs_f64())?;
+        }
+        Ok(())
+    }
+
     fn fmt_left(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = match self.end {
             End::Finished => return self.fmt_waiting(f),

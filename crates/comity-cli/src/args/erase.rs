@@ -8,13 +8,13 @@ use clap::{ArgGroup, Args};
 pub(crate) struct EraseArgs {
     /// The crawl directory; no crawl may run in it.
     pub(crate) dir: PathBuf,
-    /// Every visit of this URL, as records have it.
+    /// Every visit of this URL, as records have it; this, --origin or --payload-digest is required.
     #[arg(long)]
     pub(crate) url: Option<String>,
-    /// Everything of this origin: `https://example.com`.
+    /// Everything of this origin, instead of one URL: `https://example.com`.
     #[arg(long)]
     pub(crate) origin: Option<String>,
-    /// A body, by the SHA-256 of its bytes as received: `body_digest` of records.
+    /// A body, instead of a URL, by the SHA-256 of its bytes as received: `body_digest` of records.
     #[arg(long, value_name = "SHA256")]
     pub(crate) payload_digest: Option<String>,
     /// Only do the rest of an erasure that was cut short.
@@ -26,10 +26,10 @@ pub(crate) struct EraseArgs {
     /// With --records: pages of others whose bodies name it lose these. Without, they are only told.
     #[arg(long, requires = "records")]
     pub(crate) mentions: bool,
-    /// Why, for people; it stays, and must not say what goes.
+    /// Why, for people; required; it stays, and must not say what goes.
     #[arg(long, required_unless_present = "resume")]
     pub(crate) reason: Option<String>,
-    /// Your reference of the request that this answers; it stays, too.
+    /// Your reference of the request that this answers; required; it stays, too.
     #[arg(long, value_name = "REF", required_unless_present = "resume")]
     pub(crate) request: Option<String>,
     /// Only tell what would go.

@@ -16,7 +16,7 @@ pub(crate) enum ExportCommand {
 /// `comity export D --parquet FILE`.
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
-    /// The Parquet file to write: a row per capture, Common Crawl's columns first. It must not exist.
+    /// The Parquet file to write: a row per capture, Common Crawl's columns first. It must not exist. Instead of --for and --out.
     #[arg(long, value_name = "FILE", required = false)]
     pub(crate) parquet: PathBuf,
     /// With --parquet: a row for every record, what was refused, failed or withheld too.

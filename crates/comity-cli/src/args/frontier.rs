@@ -72,7 +72,7 @@ pub(crate) struct FrontierPark {
     /// For so long: 2h, 30m. Without it and --until: until it is released.
     #[arg(long = "for", value_name = "SPAN")]
     pub(crate) span: Option<comity::config::Span>,
-    /// Until this moment: 2026-11-30T09:00:00Z.
+    /// Until this moment, instead of --for: 2026-11-30T09:00:00Z.
     #[arg(long, value_name = "MOMENT", conflicts_with = "span")]
     pub(crate) until: Option<String>,
     /// One JSON object.
@@ -98,7 +98,7 @@ pub(crate) struct FrontierSeed {
     /// Absolute http(s) URLs.
     #[arg(required_unless_present = "seeds")]
     pub(crate) urls: Vec<String>,
-    /// Seeds from a file, one a line, or - for standard input.
+    /// Seeds from a file, one a line, or - for standard input [default: those given as arguments].
     #[arg(long, value_name = "FILE|-")]
     pub(crate) seeds: Option<PathBuf>,
     /// A JSON object a line.
@@ -124,7 +124,7 @@ pub(crate) struct FrontierImport {
     pub(crate) dir: PathBuf,
     /// The export, or any lines {"url":"https://…"}; - for standard input.
     pub(crate) file: PathBuf,
-    /// The configuration of a new crawl, where DIR holds none; the crawl.toml of the exported one will do.
+    /// The configuration of a new crawl, where DIR holds none; the crawl.toml of the exported one will do [default: the crawl's own].
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// One JSON object.

@@ -23,7 +23,7 @@ pub(crate) enum KeyCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A configuration file; wins over your own.
+    /// A configuration file; wins over your own [default: your own alone].
     #[arg(long)]
     pub(crate) config: Option<PathBuf>,
     /// One JSON object.
@@ -36,10 +36,10 @@ pub(crate) struct PageArgs {
     /// Where the files are written.
     #[arg(long)]
     pub(crate) dir: PathBuf,
-    /// A configuration file; wins over your own.
+    /// A configuration file; wins over your own [default: your own alone].
     #[arg(long)]
     pub(crate) config: Option<PathBuf>,
-    /// Where a person answers, e-mail address or URL, when the contact is only the URL of this page.
+    /// Where a person answers, e-mail address or URL, when the contact is only the URL of this page [default: the contact, or From].
     #[arg(long, value_name = "E-MAIL|URL")]
     pub(crate) reach: Option<String>,
     /// The key file of a further key that the directory lists, the next or the last one; may be repeated.
@@ -58,7 +58,7 @@ pub(crate) struct PageArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RangesArgs {
-    /// A configuration file; wins over your own.
+    /// A configuration file; wins over your own [default: your own alone].
     #[arg(long)]
     pub(crate) config: Option<PathBuf>,
 }

@@ -26,7 +26,7 @@ pub(crate) struct OptoutChange {
     /// The opt-out file; default: the first of `[optout] files` in your configuration, else optout.jsonl beside it.
     #[arg(long)]
     pub(crate) file: Option<PathBuf>,
-    /// The own opt-out file of the crawl in this folder; one that runs obeys before the command ends.
+    /// The own opt-out file of the crawl in this folder, instead of yours; one that runs obeys before the command ends.
     #[arg(long, conflicts_with = "file")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct OptoutList {
     /// The opt-out file; default: every one of `[optout] files` in your configuration, else optout.jsonl beside it.
     #[arg(long)]
     pub(crate) file: Option<PathBuf>,
-    /// The own opt-out file of the crawl in this folder; one that runs obeys before the command ends.
+    /// The own opt-out file of the crawl in this folder, instead of yours; one that runs obeys before the command ends.
     #[arg(long, conflicts_with = "file")]
     pub(crate) dir: Option<PathBuf>,
     /// A JSON object a line.

@@ -27,16 +27,16 @@ pub(crate) struct CheckArgs {
     /// The robots.txt, or - for standard input.
     #[arg(long, value_name = "FILE|-")]
     pub(crate) robots: PathBuf,
-    /// The product token to ask for; a known agent is asked for with its own fallback (Googlebot-Image, then Googlebot).
+    /// The product token to ask for; a known agent is asked for with its own fallback (Googlebot-Image, then Googlebot) [required without --agents].
     #[arg(long, value_name = "TOKEN", required_unless_present = "agents", conflicts_with = "agents")]
     pub(crate) agent: Option<String>,
-    /// An ordered fallback of tokens: the first that the file names is used.
+    /// An ordered fallback of tokens, instead of --agent: the first that the file names is used.
     #[arg(long, value_name = "TOKENS", value_delimiter = ',')]
     pub(crate) agents: Vec<String>,
     /// Ask for the token alone, then *, whatever is known of the agent.
     #[arg(long)]
     pub(crate) exact: bool,
-    /// The origin that the file belongs to: URLs of others are not governed by it.
+    /// The origin that the file belongs to: URLs of others are not governed by it [default: that of each URL].
     #[arg(long)]
     pub(crate) origin: Option<String>,
     /// How rules and URLs are read.
@@ -55,7 +55,7 @@ pub(crate) struct LintArgs {
     /// The robots.txt, or - for standard input.
     #[arg(value_name = "FILE|-")]
     pub(crate) robots: PathBuf,
-    /// The origin that the file belongs to: finds sitemaps of other hosts.
+    /// The origin that the file belongs to: finds sitemaps of other hosts [default: unknown].
     #[arg(long)]
     pub(crate) origin: Option<String>,
     /// One JSON object: {"findings": [{"code", "severity", "line", "column", "message", "fix"?}]}.
@@ -71,7 +71,7 @@ pub(crate) struct TestArgs {
     /// The robots.txt, or - for standard input; without it, that of --origin is asked for.
     #[arg(long, value_name = "FILE|-", required_unless_present = "origin")]
     pub(crate) robots: Option<PathBuf>,
-    /// The origin that the file belongs to: expected URLs of others are an error.
+    /// The origin that the file belongs to: expected URLs of others are an error [default: unknown].
     #[arg(long)]
     pub(crate) origin: Option<String>,
     /// What is expected: TOML, see docs/ci-robots.md.

@@ -16,7 +16,7 @@ pub(crate) struct SurveyArgs {
     /// Where the rows go, a JSON line for each origin; default: nowhere, or with --json standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Rows of an earlier survey: what changed is told.
+    /// Rows of an earlier survey: what changed is told [default: none].
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
     /// Do not ask for /.well-known/tdmrep.json.

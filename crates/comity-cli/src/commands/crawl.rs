@@ -1,48 +1,58 @@
-use std::io::IsTerminal as _;
-use std::path::PathBuf;
-use std::time::Duration;
+mod plan;
+mod shown;
 
-use comity::{Crawler, Progress, StopHandle, Summary};
-use indicatif::{ProgressBar, ProgressStyle};
+use std::path::{Path, PathBuf};
+
+use comity::{Crawler, StopHandle, Summary};
 use serde_json::{Value, json};
-use tokio::sync::watch;
+
+pub(crate) use shown::Shown;
 
 use super::stops::Stops;
 use super::{print, runtime};
 use crate::args::CrawlArgs;
 use crate::exit::{Exit, Failure};
-use crate::log::{is_json, say};
+use crate::log::say;
 use crate::settings;
 
 /// `comity crawl`.
 pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
-    let file = settings::of_crawl(args)?;
+    if args.plan {
+        return plan::run(args);
+    }
+    let file = settings::of_crawl(&args.layers)?;
     runtime()?.block_on(async {
-        let dir = args.dir.clone().unwrap_or_else(new_dir);
+        let dir = args.layers.dir.clone().unwrap_or_else(new_dir);
+        let shown = Shown::new(args.quiet, &dir, &file);
         let builder = Crawler::from_config(file).dir(&dir).accept_config(args.accept_config);
         let crawler = builder.accept_loss(args.accept_loss).build()?;
-        if let Some(note) = settings::source::remember(&dir, args)? {
+        if let Some(note) = settings::source::remember(&dir, &args.layers)? {
             say(&format!("note: {note}"));
         }
-        say(&format!("crawling into {}", dir.display()));
+        if !args.quiet {
+            say(&format!("crawling into {}", dir.display()));
+        }
         for address in crawler.listens() {
             say(&format!("listening on http://{address}/"));
         }
-        let summary = watched(crawler).await?;
+        let summary = watched(crawler, shown).await?;
         super::report::at_end(&dir, &summary).await;
         if args.json {
             print(&summary_json(&summary, &dir).to_string())?;
         } else {
             print(summary.to_string().trim_end())?;
+            if !args.quiet {
+                say(&next(&summary, &dir));
+            }
         }
         Ok(Exit::of_crawl(summary.exit_code()))
     })
 }
 
 /// Runs a crawl with its progress shown on stderr, and Ctrl-C and SIGTERM obeyed: once to finish what is in flight, twice to stop.
-pub(crate) async fn watched(crawler: Crawler) -> Result<Summary, Failure> {
+pub(crate) async fn watched(crawler: Crawler, shown: Shown) -> Result<Summary, Failure> {
     let obeying = tokio::spawn(obey(Stops::listen()?, crawler.stop_handle()));
-    let shown = tokio::spawn(show(crawler.progress(), crawler.clock()));
+    let shown = tokio::spawn(shown::show(crawler.progress(), crawler.clock(), shown));
     let outcome = crawler.run().await;
     obeying.abort();
     // The progress channel closes with the crawl, so that the bar is cleared before anything else is printed.
@@ -58,56 +68,30 @@ async fn obey(mut stops: Stops, stop: StopHandle) {
     stop.now();
 }
 
+/// What most people want next, by how it ended.
+fn next(summary: &Summary, dir: &Path) -> String {
+    let dir = dir.display();
+    let why = summary.refusals() + summary.failed.values().sum::<u64>() > 0;
+    match (summary.exit_code(), summary.pages()) {
+        (_, 0) => {
+            format!("next: comity records {dir} shows each decision; comity explain URL --dir {dir} tells one in words")
+        }
+        (3, _) => format!("next: comity crawl --dir {dir} goes on, with a higher limit"),
+        (4, _) => format!("next: comity crawl --dir {dir} goes on; comity frontier list {dir} says who waits for what"),
+        (_, _) if why => format!(
+            "next: comity explain URL --dir {dir} tells why a URL was refused; comity audit {dir} proves the rest"
+        ),
+        (_, _) => {
+            format!("next: comity audit {dir} proves that it was polite; comity export {dir} --for search --out DIR")
+        }
+    }
+}
+
 /// A new folder named after the time.
 fn new_dir() -> PathBuf {
     use comity::policy::Clock as _;
     let name = format!("crawl-{}", comity_fetch::SystemClock::new().wall().digits14());
     PathBuf::from(name)
-}
-
-/// Progress: a line that rewrites itself on a terminal, a plain line every ten seconds elsewhere.
-async fn show(progress: watch::Receiver<Progress>, clock: std::sync::Arc<dyn comity::policy::Clock>) {
-    let terminal = std::io::stderr().is_terminal() && !is_json();
-    let bar = if terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
-        bar.set_style(style);
-    }
-    let every = if terminal { Duration::from_millis(200) } else { Duration::from_secs(10) };
-    loop {
-        tokio::select! {
-            biased;
-            () = closed(progress.clone()) => break,
-            () = tokio::time::sleep(every) => {}
-        }
-        let line = line(&progress.borrow(), clock.now());
-        if terminal {
-            bar.set_message(line);
-            bar.tick();
-        } else {
-            say(&line);
-        }
-    }
-    bar.finish_and_clear();
-}
-
-/// Returns when the crawl is over.
-async fn closed(mut progress: watch::Receiver<Progress>) {
-    while progress.changed().await.is_ok() {}
-}
-
-fn line(progress: &Progress, now: comity::policy::Instant) -> String {
-    let mut parts = vec![
-        format!("{} pages", progress.pages),
-        format!("{} queued", progress.queued),
-        format!("{} open", progress.in_flight),
-        format!("{} refused", progress.refused),
-        format!("{} kB", progress.bytes / 1000),
-    ];
-    if progress.failed > 0 {
-        parts.push(format!("{} failed", progress.failed));
-    }
-    parts.extend(progress.waiting_for(now));
-    parts.join(" · ")
 }
 
 /// The summary as one object.
@@ -146,6 +130,12 @@ fn summary_json(summary: &Summary, dir: &std::path::Path) -> Value {
         "unchanged": summary.unchanged,
         "scheduled": summary.scheduled,
         "next_visit_s": summary.next_visit.map(|next| next.as_secs_f64()),
+        "waited": summary.waited.iter().map(|(clock, (turns, held))| {
+            (clock.code().to_owned(), json!({"turns": turns, "s": held.as_secs_f64()}))
+        }).collect::<serde_json::Map<_, _>>(),
+        "waited_at": summary.waited_most(10).iter().map(|(address, turns, held)| {
+            json!({"address": address.to_string(), "turns": turns, "s": held.as_secs_f64()})
+        }).collect::<Vec<_>>(),
         "elapsed_s": summary.elapsed.as_secs_f64(),
         "why_nothing": summary.why_nothing(),
     })

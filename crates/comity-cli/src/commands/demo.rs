@@ -6,7 +6,7 @@ use comity::config::{ConfigFile, Span};
 use comity_testweb::{Auditor, Served, Web};
 use serde_json::json;
 
-use super::crawl::watched;
+use super::crawl::{Shown, watched};
 use super::explain::records_of;
 use super::stops::Stops;
 use super::{print, runtime};
@@ -51,7 +51,7 @@ async fn crawl(served: Served, dir: &Path, json: bool) -> Result<Exit, Failure> 
         served.origins().len(),
         dir.display()
     );
-    let summary = watched(crawler).await?;
+    let summary = watched(crawler, Shown::default()).await?;
     super::report::at_end(dir, &summary).await;
     let audit = Auditor::new().floor(floor).examine(&served);
     served.shutdown().await;

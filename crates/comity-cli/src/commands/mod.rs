@@ -1,6 +1,9 @@
 //! One file per command.
 
+mod asker;
 mod audit;
+mod completions;
+mod config;
 mod crawl;
 mod demo;
 mod dossier;
@@ -14,6 +17,7 @@ mod gateway;
 mod identity;
 mod init;
 mod input;
+mod new;
 mod optout;
 mod page;
 mod records;
@@ -37,6 +41,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Crawl(args) => crawl::run(&args),
+        Command::Config(command) => config::run(&command),
         Command::Gateway(args) => gateway::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Records(args) => records::run(&args),
@@ -60,6 +65,9 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Survey(args) => survey::run(&args),
         Command::Url(UrlCommand::Batch) => url::batch(),
         Command::Identity(command) => identity::run(&command),
+        Command::New(args) => new::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => completions::man(&args),
     }
 }
 

@@ -1,17 +1,15 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use comity::config::{CustomerSection, GatewaySection};
+use comity::config::{ConfigError, CustomerSection, GatewaySection};
 use comity_gateway::{ApiConfig, Auth, CombineTokens, Customer, GatewayConfig, Secret, UserAgentRule};
 use comity_policy::Digest;
 use comity_robots::ProductToken;
 
-use crate::exit::Failure;
-
 /// The `[gateway]` section, resolved.
-pub(crate) fn gateway(typed: &GatewaySection) -> Result<GatewayConfig, Failure> {
+pub(crate) fn gateway(typed: &GatewaySection) -> Result<GatewayConfig, ConfigError> {
     let Some(customer) = &typed.customer else {
-        return Err(wrong("[gateway.customer]", "is missing").hint("give it an id, a password_sha256 and tokens"));
+        return Err(wrong("[gateway.customer]", "it is missing").hint("give it an id, a password_sha256 and tokens"));
     };
     let proxy = parse("[gateway] proxy", typed.proxy.as_deref().unwrap_or("127.0.0.1:3128"))?;
     let auth = one_of("[gateway] auth", typed.auth.as_deref(), &[("basic", true), ("none", false)])?;
@@ -40,8 +38,8 @@ pub(crate) fn gateway(typed: &GatewaySection) -> Result<GatewayConfig, Failure> 
     Ok(config)
 }
 
-fn customer(typed: &CustomerSection) -> Result<Customer, Failure> {
-    let id = typed.id.clone().ok_or_else(|| wrong("[gateway.customer] id", "is missing"))?;
+fn customer(typed: &CustomerSection) -> Result<Customer, ConfigError> {
+    let id = typed.id.clone().ok_or_else(|| wrong("[gateway.customer] id", "it is missing"))?;
     let token = |text: &String| ProductToken::new(text).map_err(|error| wrong("[gateway.customer] tokens", error));
     let tokens = typed.tokens.iter().flatten().map(token);
     let default = [String::from("search")];
@@ -56,40 +54,41 @@ fn customer(typed: &CustomerSection) -> Result<Customer, Failure> {
     })
 }
 
-fn password(typed: &CustomerSection) -> Result<Secret, Failure> {
+fn password(typed: &CustomerSection) -> Result<Secret, ConfigError> {
     match &typed.password_sha256 {
         Some(text) => secret("[gateway.customer] password_sha256", text),
-        None => Err(wrong("[gateway.customer] password_sha256", "is missing").hint(HOW_TO_HASH)),
+        None => Err(wrong("[gateway.customer] password_sha256", "it is missing").hint(HOW_TO_HASH)),
     }
 }
 
-fn api(typed: &GatewaySection) -> Result<Option<ApiConfig>, Failure> {
+fn api(typed: &GatewaySection) -> Result<Option<ApiConfig>, ConfigError> {
     let Some(listen) = typed.api.as_deref().filter(|listen| !listen.is_empty()) else { return Ok(None) };
     let listen = parse("[gateway] api", listen)?;
     match &typed.api_key_sha256 {
         Some(text) => Ok(Some(ApiConfig { listen, key: secret("[gateway] api_key_sha256", text)? })),
         None => {
-            Err(wrong("[gateway] api_key_sha256", "is missing: the API answers only who has the key").hint(HOW_TO_HASH))
+            Err(wrong("[gateway] api_key_sha256", "it is missing: the API answers only who has the key")
+                .hint(HOW_TO_HASH))
         }
     }
 }
 
 const HOW_TO_HASH: &str = "openssl rand -hex 32 makes a secret, printf %s SECRET | sha256sum its digest";
 
-fn secret(place: &str, text: &str) -> Result<Secret, Failure> {
+fn secret(place: &str, text: &str) -> Result<Secret, ConfigError> {
     // What was typed may be the secret itself: it is not shown.
     let digest = text.parse::<Digest>().map_err(|error| wrong(place, error).hint(HOW_TO_HASH))?;
     Ok(Secret::from_digest(digest))
 }
 
-fn parse<T: FromStr>(place: &str, text: &str) -> Result<T, Failure>
+fn parse<T: FromStr>(place: &str, text: &str) -> Result<T, ConfigError>
 where
     T::Err: Display,
 {
     text.parse().map_err(|error| wrong(place, format!("{text:?}: {error}")))
 }
 
-fn at_least_one(place: &str, typed: Option<u32>, default: usize) -> Result<usize, Failure> {
+fn at_least_one(place: &str, typed: Option<u32>, default: usize) -> Result<usize, ConfigError> {
     match typed.map(usize::try_from) {
         None => Ok(default),
         Some(Ok(some @ 1..)) => Ok(some),
@@ -98,7 +97,7 @@ fn at_least_one(place: &str, typed: Option<u32>, default: usize) -> Result<usize
 }
 
 /// The value of a named choice; the first is the default.
-fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str, T); 2]) -> Result<T, Failure> {
+fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str, T); 2]) -> Result<T, ConfigError> {
     let [first, second] = choices;
     match typed {
         None => Ok(first.1),
@@ -110,6 +109,6 @@ fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str, T); 2]) -
     }
 }
 
-fn wrong(place: &str, what: impl Display) -> Failure {
-    Failure::usage(format!("{place} {what}"))
+fn wrong(place: &str, what: impl Display) -> ConfigError {
+    ConfigError::new(what).at(place)
 }

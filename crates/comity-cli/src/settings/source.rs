@@ -9,8 +9,8 @@ use comity::config::ConfigFile;
 use comity_url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
-use super::{flags, of_user, optout_files};
-use crate::args::CrawlArgs;
+use super::{flags, of_user, optout_files, read_environment};
+use crate::args::LayerArgs;
 use crate::exit::Failure;
 
 /// The layers above the user's own configuration.
@@ -21,13 +21,20 @@ struct Source {
     config: Option<PathBuf>,
     /// Seeds were given as arguments, so those of the file do not count.
     seeds_given: bool,
+    /// What the environment said.
+    environment: ConfigFile,
     /// What the flags said.
     flags: ConfigFile,
 }
 
+/// What the flags said with which the crawl in `dir` was started; nothing where that is not known.
+pub(super) fn flags_of(dir: &Path) -> ConfigFile {
+    read(dir).ok().flatten().map(|source| source.flags).unwrap_or_default()
+}
+
 /// Remembers how the crawl in `dir` was started. One that goes on without a file keeps the one that it had. What was remembered
 /// and cannot be read is no reason not to crawl: it is written anew, and the note says so.
-pub(crate) fn remember(dir: &Path, args: &CrawlArgs) -> Result<Option<String>, Failure> {
+pub(crate) fn remember(dir: &Path, args: &LayerArgs) -> Result<Option<String>, Failure> {
     let (mut source, note) = match read(dir) {
         Ok(source) => (source.unwrap_or_default(), None),
         Err(what) => (Source::default(), Some(format!("{what}; how the crawl was started before is forgotten"))),
@@ -36,6 +43,8 @@ pub(crate) fn remember(dir: &Path, args: &CrawlArgs) -> Result<Option<String>, F
         source.config = Some(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
         source.flags = ConfigFile::default();
     }
+    // The process that runs has these; whoever asks it to read its configuration again may have others.
+    source.environment = environment_of(source.config.as_ref())?;
     let mut said = flags(args)?;
     // The crawl knows its seeds; a list of a million is not written twice.
     source.seeds_given = said.crawl.seeds.take().is_some();
@@ -44,6 +53,19 @@ pub(crate) fn remember(dir: &Path, args: &CrawlArgs) -> Result<Option<String>, F
     let text = toml::to_string_pretty(&source).map_err(|e| wrong(e.to_string()))?;
     write(&place(dir), &text).map_err(|e| wrong(e.to_string()))?;
     Ok(note)
+}
+
+/// What the environment says over the files.
+fn environment_of(file: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
+    let mut files = of_user()?;
+    // A file that cannot be read any more is no reason not to go on: only names of variables are looked for in it.
+    if let Some(read) = file.and_then(|file| ConfigFile::read(file).ok()) {
+        files.overlay(read);
+    }
+    let mut said = read_environment(&files)?.layer().clone();
+    // As with flags: the crawl knows its seeds.
+    said.crawl.seeds = None;
+    Ok(said)
 }
 
 /// The old one stands until the new one is whole.
@@ -74,6 +96,7 @@ pub(crate) fn again(dir: &Path, file: Option<&PathBuf>) -> Result<ConfigFile, Fa
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
     settings.overlay(ConfigFile::read(file)?);
+    settings.overlay(source.environment);
     if source.seeds_given {
         settings.crawl.seeds = None;
     }

@@ -11,22 +11,33 @@ pub struct ConfigError {
 
 impl ConfigError {
     /// What is wrong, in one line.
-    pub(crate) fn new(what: impl fmt::Display) -> Self {
+    #[must_use]
+    pub fn new(what: impl fmt::Display) -> Self {
         Self { place: None, what: what.to_string(), hint: None }
     }
 
     /// At which key: `[crawl] scope`.
     #[must_use]
-    pub(crate) fn at(mut self, place: &str) -> Self {
+    pub fn at(mut self, place: &str) -> Self {
         self.place = Some(place.to_owned());
         self
     }
 
     /// What to do next.
     #[must_use]
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// At which key, as it was told.
+    pub(crate) fn place(&self) -> Option<&str> {
+        self.place.as_deref()
+    }
+
+    /// What is wrong, without its place.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
     }
 
     /// What to do next, if there is an obvious step.
@@ -66,8 +77,7 @@ fn without_logins(message: &str) -> String {
 fn nearest(message: &str) -> Option<&str> {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let unknown = quoted.next().filter(|_| message.starts_with("unknown "))?;
-    let scored = quoted.map(|known| (strsim::jaro_winkler(unknown, known), known));
-    scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+    super::near::nearest(unknown, quoted, 0.75)
 }
 
 impl fmt::Display for ConfigError {

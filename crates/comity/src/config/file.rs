@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -434,6 +434,17 @@ pub struct CustomerSection {
     pub user_agent: Option<String>,
 }
 
+impl CustomerSection {
+    /// Lays `later` over this one, key by key.
+    pub(super) fn join(&mut self, later: Self) {
+        self.id = later.id.or(self.id.take());
+        self.password_sha256 = later.password_sha256.or(self.password_sha256.take());
+        self.tokens = later.tokens.or(self.tokens.take());
+        self.purposes = later.purposes.or(self.purposes.take());
+        self.user_agent = later.user_agent.or(self.user_agent.take());
+    }
+}
+
 impl ConfigFile {
     /// Reads a configuration text; `file` only names it in errors.
     ///
@@ -450,12 +461,16 @@ impl ConfigFile {
     pub fn read(file: &PathBuf) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(file).map_err(|e| ConfigError::new(e).at(&file.display().to_string()))?;
         let mut read = Self::parse(&text, Some(file))?;
-        let folder = file.parent().unwrap_or(file);
-        read.agent.anchor(folder);
-        read.archive.anchor(folder);
-        read.optout.anchor(folder);
-        read.fetch.anchor(folder);
+        read.anchor(file.parent().unwrap_or(file));
         Ok(read)
+    }
+
+    /// Brings the files that it names to `folder`.
+    pub(super) fn anchor(&mut self, folder: &Path) {
+        self.agent.anchor(folder);
+        self.archive.anchor(folder);
+        self.optout.anchor(folder);
+        self.fetch.anchor(folder);
     }
 
     /// Lays `later` over this one: what it says wins, what it leaves out stays. Opt-out files add up.

@@ -3,23 +3,29 @@
 
 mod agent;
 mod bounds;
+mod check;
 mod classes;
 mod diff;
 mod discovery;
+mod environment;
 mod error;
 mod exceptions;
 mod file;
 mod gate;
+pub mod keys;
 mod live;
+mod near;
 mod proxies;
 mod resolve;
 mod revisit;
 mod signals;
 mod units;
 
+pub use check::{Checked, Further, Problem};
 pub use comity_frontier::{Intervals, RevisitPolicy};
 pub(crate) use diff::{accept, changes};
 pub use discovery::{SitemapSettings, Sitemaps, TrapSettings};
+pub use environment::Environment;
 pub use error::ConfigError;
 pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};

@@ -438,6 +438,7 @@ impl Engine {
         let summary = self.shared.tally().summary.clone();
         self.progress.send_replace(Progress {
             pages: summary.pages(),
+            spent_pages: stats.spent.pages,
             refused: summary.refusals(),
             failed: summary.failed.values().sum(),
             bytes: summary.bytes,

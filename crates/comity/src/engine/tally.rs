@@ -1,8 +1,13 @@
+use std::net::IpAddr;
+
 use comity_policy::{Decision, Instant, Overrides, Reason, Turn};
 use comity_signals::{Purpose, Verdict};
 
 use crate::Summary;
 use crate::summary::OverrideUse;
+
+/// Addresses whose waits are counted one by one (our choice: what is told are the few that bind).
+const MOST_ADDRESSES: usize = 4096;
 
 /// Running counts of a crawl.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +87,16 @@ impl Tally {
         let held = turn.ready.at.since(now);
         if !held.is_zero() && turn.ready.at != Instant::NEVER {
             let entry = self.summary.waited.entry(turn.ready.clock).or_default();
+            *entry = (entry.0 + 1, entry.1 + held);
+        }
+    }
+
+    /// The same where the clock is that of an address.
+    pub(crate) fn waited_at(&mut self, address: IpAddr, turn: &Turn, now: Instant) {
+        let (held, waited) = (turn.ready.at.since(now), &mut self.summary.waited_at);
+        let is_counted = waited.len() < MOST_ADDRESSES || waited.contains_key(&address);
+        if is_counted && !held.is_zero() && turn.ready.at != Instant::NEVER {
+            let entry = waited.entry(address).or_default();
             *entry = (entry.0 + 1, entry.1 + held);
         }
     }

@@ -283,6 +283,11 @@ impl Shared {
 
     fn snooze(&self, id: LeaseId, trip: &Trip, turn: Turn) -> Settlement {
         self.tally().waited(&turn, self.clock.now());
+        if matches!(turn.ready.clock, Reason::RateAddress | Reason::ConcAddress)
+            && let Some(address) = self.gate.clocks(trip.url.origin()).and_then(|clocks| clocks.address)
+        {
+            self.tally().waited_at(address.address, &turn, self.clock.now());
+        }
         let pace = self.gate.pace(trip.url.origin());
         Settlement::Snooze { lease: id, pace, turn, until: turn.ready.at, reason: turn.ready.clock }
     }

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use super::today::{Answered, Site, TdmToday, Today};
 use crate::args::ExportArgs;
-use crate::commands::robots::asker::{Asker, Got, get_within};
+use crate::commands::asker::{Asker, Got, get_within};
 use crate::exit::Failure;
 
 /// Origins that are asked at the same time (our choice).

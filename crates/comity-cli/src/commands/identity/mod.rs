@@ -28,6 +28,11 @@ pub(crate) fn run(command: &IdentityCommand) -> Result<Exit, Failure> {
     }
 }
 
+/// The page about the crawler of a configuration; `reach` is where a person answers.
+pub(super) fn page_of(config: &CrawlConfig, reach: &str, at: WallTime) -> String {
+    html::page(config, reach, at)
+}
+
 /// The configuration as a crawl would resolve it; seeds are not needed here.
 fn resolve(file: Option<&PathBuf>) -> Result<CrawlConfig, Failure> {
     let mut settings = settings::of_files(file)?;

@@ -1,8 +1,9 @@
 use comity_robots::{AgentUse, KnownAgent, Oddity, Robots, Verdict, request_target, token_note};
 use serde_json::{Value, json};
 
-use super::{answer, asker, input};
+use super::{answer, input};
 use crate::args::AgentsArgs;
+use crate::commands::asker;
 use crate::commands::print;
 use crate::exit::{Exit, Failure};
 

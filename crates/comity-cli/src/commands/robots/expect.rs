@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asked::Asked;
-use super::{answer, asker, input};
+use super::{answer, input};
 use crate::args::{DialectArg, TestArgs};
+use crate::commands::asker;
 use crate::commands::print;
 use crate::exit::{Exit, Failure};
 

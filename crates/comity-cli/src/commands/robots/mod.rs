@@ -3,7 +3,6 @@
 mod agents;
 mod answer;
 mod asked;
-pub(crate) mod asker;
 mod batch;
 mod check;
 mod diff;
@@ -14,8 +13,6 @@ mod input;
 mod lint;
 mod sarif;
 mod show;
-mod turns;
-mod words;
 
 use crate::args::RobotsCommand;
 use crate::exit::{Exit, Failure};

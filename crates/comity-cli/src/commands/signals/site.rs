@@ -4,7 +4,7 @@ use comity_url::CrawlUrl;
 use super::case::Case;
 use super::read;
 use crate::args::SignalsArgs;
-use crate::commands::robots::asker::{self, Asker};
+use crate::commands::asker::{self, Asker};
 use crate::exit::Failure;
 
 /// The case of a URL: its robots.txt, its tdmrep.json, the answer itself, and by option its licences; each asked once, in

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::row::{AiTxtCopy, Home, Row, SiteFile, TdmrepCopy};
 use super::says;
 use super::target::Target;
-use crate::commands::robots::asker::{Got, get_within};
+use crate::commands::asker::{Got, get_within};
 
 /// Redirects of a helper file that are followed, each judged anew (as robots.txt, RFC 9309 §2.3.1.2; our choice).
 const MOST_HOPS: usize = 5;

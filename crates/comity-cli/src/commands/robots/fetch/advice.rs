@@ -7,7 +7,7 @@ use comity_gate::{FetchedRobots, RobotsClass};
 use comity_robots::MAX_BYTES;
 
 use super::again::Again;
-use crate::commands::robots::words;
+use crate::commands::asker::words;
 
 /// A piece of advice. Codes are stable: one is never renamed, and never used for something else.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use comity_gate::{FetchedRobots, RobotsClass};
 
-use crate::commands::robots::asker::Asker;
-use crate::commands::robots::words;
+use crate::commands::asker::Asker;
+use crate::commands::asker::words;
 
 /// What the second question brought.
 #[derive(Debug)]

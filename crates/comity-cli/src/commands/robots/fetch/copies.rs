@@ -10,7 +10,7 @@ use comity_gate::{FetchedRobots, RobotsClass};
 use comity_url::Origin;
 use serde::{Deserialize, Serialize};
 
-use crate::commands::robots::words;
+use crate::commands::asker::words;
 use crate::exit::Failure;
 
 /// The version of an index line.

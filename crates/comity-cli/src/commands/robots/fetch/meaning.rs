@@ -7,7 +7,7 @@ use comity_gate::{FetchedRobots, HopMeaning, RobotsClass};
 use comity_robots::Robots;
 
 use super::copies::History;
-use crate::commands::robots::words::{self, when};
+use crate::commands::asker::words::{self, when};
 
 /// One sentence: what crawlers may do, until when.
 pub(super) fn sentence(found: &FetchedRobots) -> String {

@@ -13,8 +13,8 @@ use comity_gate::{FetchedRobots, RobotsClass};
 use comity_robots::{Lint, Severity};
 use comity_url::Origin;
 
-use super::asker::{self, Asker};
 use crate::args::FetchArgs;
+use crate::commands::asker::{self, Asker};
 use crate::commands::print;
 use crate::exit::{Exit, Failure};
 use crate::settings;

@@ -5,7 +5,7 @@ use comity_gate::{FetchedRobots, HopMeaning, RobotsClass};
 use comity_robots::Robots;
 use comity_url::{HostKind, Origin, Scheme};
 
-use crate::commands::robots::asker::Asker;
+use crate::commands::asker::Asker;
 
 /// One of them, held against the origin asked.
 #[derive(Debug)]

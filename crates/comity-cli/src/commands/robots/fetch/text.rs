@@ -11,8 +11,8 @@ use super::again::Again;
 use super::changes::{self, Line};
 use super::siblings::{Relation, Sibling};
 use super::{Report, copies, meaning};
+use crate::commands::asker::words::{self, safe, when};
 use crate::commands::robots::lint;
-use crate::commands::robots::words::{self, safe, when};
 
 /// A file of more lines is shown around its marks only.
 const MOST_LINES: usize = 120;

@@ -1,21 +1,22 @@
 //! Asks sites for their robots.txt as the user: with the identity, the pacing and the address guard of a crawl.
 
 mod get;
+mod turns;
+pub(crate) mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use comity::config::{ConfigFile, CrawlConfig};
 use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemNet};
-use comity_gate::{AskRobots, FetchedRobots, Gate, RobotsClass, RobotsFetch};
+use comity_gate::{AskFiles, AskRobots, FetchedRobots, Gate, RobotsClass, RobotsFetch};
 use comity_robots::{MAX_BYTES, Robots};
 use comity_url::{CrawlUrl, Origin};
 use tokio::runtime::Runtime;
 
 pub(crate) use get::{Got, get_within};
 
-use super::turns::Turns;
-use super::words;
+use self::turns::Turns;
 use crate::args::AskerArgs;
 use crate::commands::runtime;
 use crate::exit::Failure;
@@ -62,14 +63,24 @@ impl Asker {
         Self::of_config(config)
     }
 
+    /// One that asks what the crawl of this configuration would ask before its first page: tdmrep.json, too.
+    pub(crate) fn of_crawl(config: &CrawlConfig) -> Result<Self, Failure> {
+        let mut fetch = settings_of(config.clone());
+        fetch.gate.ask = AskFiles { tdmrep: config.signals.ask.tdmrep, ..AskFiles::default() };
+        fetch.gate.silence = config.signals.silence;
+        fetch.gate.grants = config.grants.clone();
+        fetch.gate.reviews = config.reviews.clone();
+        fetch.gate.max_rate = config.max_rate;
+        fetch.gate.max_rate_domain = config.max_rate_domain;
+        Self::of_settings(fetch, config.identity.user_agent())
+    }
+
     fn of_config(config: CrawlConfig) -> Result<Self, Failure> {
         let user_agent = config.identity.user_agent();
-        let mut fetch = RobotsFetch::new(config.identity);
-        fetch.gate.politeness = config.politeness;
-        fetch.gate.robots = config.robots;
-        fetch.gate.overrides = config.overrides;
-        fetch.gate.optouts = config.optouts;
-        fetch.fetch = config.fetch;
+        Self::of_settings(settings_of(config), user_agent)
+    }
+
+    fn of_settings(fetch: RobotsFetch, user_agent: String) -> Result<Self, Failure> {
         let config = fetch.fetch.clone();
         let gate = fetch.open().map_err(|error| Failure::usage(error.to_string()))?;
         let turns = Turns::new(settings::user_state("turns"));
@@ -132,7 +143,7 @@ impl Asker {
     }
 
     /// What an earlier run of the command left of the delay of `origin`.
-    fn left(&self, origin: &Origin) -> Duration {
+    pub(crate) fn left(&self, origin: &Origin) -> Duration {
         self.turns.left(origin, self.gate.clock().wall(), self.gate.politeness().max_crawl_delay)
     }
 
@@ -145,6 +156,17 @@ impl Asker {
     pub(crate) fn wait(&self, origin: &Origin) -> Duration {
         self.gate.turn(origin).ready.at.since(self.gate.clock().now())
     }
+}
+
+/// The settings of a crawl, as far as they count for who asks by hand.
+fn settings_of(config: CrawlConfig) -> RobotsFetch {
+    let mut fetch = RobotsFetch::new(config.identity);
+    fetch.gate.politeness = config.politeness;
+    fetch.gate.robots = config.robots;
+    fetch.gate.overrides = config.overrides;
+    fetch.gate.optouts = config.optouts;
+    fetch.fetch = config.fetch;
+    fetch
 }
 
 /// Asks when the delay of an earlier run has run.

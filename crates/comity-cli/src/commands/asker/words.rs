@@ -8,18 +8,18 @@ use comity_gate::{FetchedRobots, HopMeaning, NotFollowed, RobotsClass};
 use comity_url::Origin;
 
 /// `https_shop.example`, `http_127.0.0.1@8080`: one name for a file or folder per origin.
-pub(super) fn file_name(origin: &Origin) -> String {
+pub(crate) fn file_name(origin: &Origin) -> String {
     format!("{}_{}", origin.scheme(), origin.authority().replace(':', "@"))
 }
 
 /// `2026-11-30 09:00:00 UTC`.
-pub(super) fn when(at: WallTime) -> String {
+pub(crate) fn when(at: WallTime) -> String {
     let (year, month, day, hour, minute, second, _) = at.civil();
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
 /// `24 h`, `1 h 30 min`, `5 min`, `12 s`, `1.5 s`, `20 ms`, `0.4 ms`: the two largest parts.
-pub(super) fn span(span: Duration) -> String {
+pub(crate) fn span(span: Duration) -> String {
     let (seconds, millis) = (span.as_secs(), span.subsec_millis());
     if span < Duration::from_millis(10) {
         return format!("{:.1} ms", span.as_micros() as f64 / 1000.0);
@@ -40,7 +40,7 @@ pub(super) fn span(span: Duration) -> String {
 }
 
 /// `1,234 bytes`.
-pub(super) fn bytes(count: u64) -> String {
+pub(crate) fn bytes(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn bytes(count: u64) -> String {
 }
 
 /// A site's text for a terminal: control characters and those that turn the direction of writing are shown, not obeyed.
-pub(super) fn safe(text: &str) -> Cow<'_, str> {
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     let acts = |c: char| {
         (c.is_control() && c != '\t')
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -68,7 +68,7 @@ pub(super) fn safe(text: &str) -> Cow<'_, str> {
 }
 
 /// What came, in a few words: a file by its size, else [`end`].
-pub(super) fn answer(found: &FetchedRobots) -> String {
+pub(crate) fn answer(found: &FetchedRobots) -> String {
     match (&found.class, &found.file) {
         (RobotsClass::Parsed { .. }, Some((_, file))) => format!("a file of {}", bytes(file.len() as u64)),
         _ => end(found),
@@ -76,7 +76,7 @@ pub(super) fn answer(found: &FetchedRobots) -> String {
 }
 
 /// How the chain ended, in a few words: `answers 503`, `there is none (404)`, `connection refused`.
-pub(super) fn end(found: &FetchedRobots) -> String {
+pub(crate) fn end(found: &FetchedRobots) -> String {
     match found.class {
         RobotsClass::Parsed { status } => format!("answers {status}"),
         RobotsClass::Absent { status } => format!("there is none ({status})"),
@@ -110,7 +110,7 @@ fn detail(found: &FetchedRobots) -> Option<&str> {
 }
 
 /// What to do about a site that could not be reached.
-pub(super) fn hint(found: &FetchedRobots) -> Option<&'static str> {
+pub(crate) fn hint(found: &FetchedRobots) -> Option<&'static str> {
     let cause = match found.class {
         RobotsClass::Unreachable { cause, .. } => cause,
         RobotsClass::Absent { .. } => return Some("[robots] strict_4xx of your configuration reads that as a refusal"),

@@ -1,0 +1,112 @@
+//! `comity new NAME`: a crate of one's own, with its settings, the page about it, and a test on the synthetic web.
+
+use std::path::{Path, PathBuf};
+
+use comity::config::{ConfigFile, CrawlConfig};
+use comity::policy::Clock as _;
+
+use super::{identity, print};
+use crate::args::NewArgs;
+use crate::exit::{Exit, Failure};
+use crate::settings;
+
+/// Path in the crate, and what stands there.
+const FILES: [(&str, &str); 8] = [
+    ("Cargo.toml", include_str!("template/Cargo.toml.in")),
+    ("README.md", include_str!("template/README.md.in")),
+    (".gitignore", include_str!("template/gitignore.in")),
+    (".github/workflows/ci.yml", include_str!("template/ci.yml.in")),
+    ("crawl.toml", include_str!("template/crawl.toml.in")),
+    ("src/lib.rs", include_str!("template/src/lib.rs.in")),
+    ("src/main.rs", include_str!("template/src/main.rs.in")),
+    ("tests/polite.rs", include_str!("template/tests/polite.rs.in")),
+];
+
+/// The page about the crawler.
+const PAGE: &str = "web/index.html";
+/// Where nothing is known of the operator yet.
+const TO_FILL_IN: &str = "https://example.com/bot";
+
+/// `comity new`.
+pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
+    check_name(&args.name)?;
+    let dir = PathBuf::from(&args.name);
+    if dir.exists() {
+        return Err(
+            Failure::usage(format!("{} exists already", dir.display())).hint("choose another name, or move it away")
+        );
+    }
+    let own = settings::of_user()?.agent;
+    let agent = args.agent.clone().unwrap_or_else(|| agent_of(&args.name));
+    let contact = args.contact.clone().or(own.contact).unwrap_or_else(|| TO_FILL_IN.to_owned());
+    let filled = |text: &str| {
+        text.replace("{{name}}", &args.name)
+            .replace("{{crate}}", &args.name.replace('-', "_"))
+            .replace("{{agent}}", &agent)
+            .replace("{{contact}}", &contact)
+            .replace("{{comity}}", &dependency(args.comity.as_deref(), "comity"))
+            .replace("{{testweb}}", &dependency(args.comity.as_deref(), "comity-testweb"))
+    };
+    let files: Vec<(&str, String)> = FILES.iter().map(|(path, text)| (*path, filled(text))).collect();
+    // The settings are checked before anything is written, with the words of the crawl itself.
+    let settings =
+        files.iter().find(|(path, _)| *path == "crawl.toml").map(|(_, text)| text.as_str()).unwrap_or_default();
+    let config = CrawlConfig::resolve(ConfigFile::parse(settings, None)?)?;
+    let page = identity::page_of(&config, &contact, comity_fetch::SystemClock::new().wall());
+    for (path, text) in files.iter().map(|(path, text)| (*path, text)).chain([(PAGE, &page)]) {
+        write(&dir.join(path), text)?;
+    }
+    let to_fill = if contact == TO_FILL_IN { "\nfirst: put your own contact into crawl.toml" } else { "" };
+    print(&format!("wrote {}{to_fill}\nnext: cd {} && cargo test", dir.display(), dir.display()))?;
+    Ok(Exit::Done)
+}
+
+/// What cargo takes as a name, and what a product token can be made of.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let is_taken = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let starts_well = name.starts_with(|first: char| first.is_ascii_lowercase());
+    if starts_well && name.len() <= 64 && name.bytes().all(is_taken) && !name.ends_with('-') {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{name:?} is no name of a crate"))
+        .hint("lower-case letters, digits and -, as my-crawler"))
+}
+
+/// `my-crawler`: `MyCrawler/0.1.0`. Digits are left out, since a product token has none (RFC 9309 §2.2.1).
+fn agent_of(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars().filter(|letter| !letter.is_ascii_digit());
+        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect::<String>())
+    };
+    format!("{}/0.1.0", name.split('-').map(capital).collect::<String>())
+}
+
+fn dependency(checkout: Option<&Path>, package: &str) -> String {
+    match checkout {
+        None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
+        Some(checkout) => format!("{{ path = {:?} }}", checkout.join("crates").join(package).display().to_string()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, text))
+        .map_err(|error| Failure::storage(format!("{} cannot be written: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_crates_and_make_user_agents() {
+        for (name, agent) in [("my-crawler", "MyCrawler/0.1.0"), ("bot2", "Bot/0.1.0"), ("a", "A/0.1.0")] {
+            assert!(check_name(name).is_ok());
+            assert_eq!(agent_of(name), agent);
+        }
+        for name in ["", "My", "2bot", "a_b", "a/b", "..", "a-", "-a", "ä"] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+}
