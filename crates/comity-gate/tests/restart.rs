@@ -418,7 +418,7 @@ async fn a_restart_asks_no_tdmrep_json_again_within_its_life() {
 /// More than is held in memory: what the cache lets go is remembered, and asked for once all the same.
 #[tokio::test(start_paused = true)]
 async fn what_the_cache_lets_go_is_not_asked_for_again() {
-    const ORIGINS: usize = 44;
+    const ORIGINS: usize = 36;
     let rule = "{\"location\":\"/\",\"tdm-reservation\":1,\"x\":\"".to_owned() + &"x".repeat(2000) + "\"}";
     let body = format!("[{}]", vec![rule; 500].join(","));
     let site = |n: usize| {
