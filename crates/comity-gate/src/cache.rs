@@ -220,8 +220,9 @@ impl Entry {
     }
 
     fn weight(&self) -> u32 {
-        /// Key, entry and bookkeeping of the cache.
-        const FIXED: usize = 256;
+        /// Key, entry and bookkeeping of the cache, as an allocator counts them: the bound is one of memory, also where most
+        /// origins have no rules.
+        const FIXED: usize = 768;
         let named: usize = self.licences.iter().map(|url| size_of::<CrawlUrl>() + url.as_str().len()).sum();
         u32::try_from(self.life.heap_bytes() + named + FIXED).unwrap_or(u32::MAX)
     }
@@ -254,6 +255,9 @@ mod tests {
         life
     }
 
+    /// What one cache gives back waits until nobody reads any other one: bytes are counted by one test at a time.
+    static COUNTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
     /// A cache of so many origins with one rule set, and the bytes that each costs beside it.
     fn filled(origins: u32, idle: Idle, then: impl FnOnce(&RobotsCache)) -> (RobotsCache, i64) {
         let policy = Arc::new(RobotsPolicy::default());
@@ -274,6 +278,7 @@ mod tests {
 
     #[test]
     fn an_idle_origin_costs_little_beside_its_rule_set() {
+        let _alone = COUNTING.lock().unwrap();
         let later = NOW.after(RobotsCache::IDLE_AFTER + Duration::from_secs(1));
         let sweep = |cache: &RobotsCache| {
             cache.let_idle_go(later);
@@ -284,6 +289,32 @@ mod tests {
         eprintln!("bytes an origin beside its rule set: {bytes} in the cache, {idle_bytes} once idle");
         assert_eq!((stays.entries.entry_count(), goes.entries.entry_count()), (10_000, 0));
         assert!(idle_bytes <= 256 && bytes <= 640, "{idle_bytes} {bytes}");
+    }
+
+    /// Also where a site has hardly any rules, and all have the same ones.
+    #[test]
+    fn a_full_cache_takes_what_it_was_given() {
+        let _alone = COUNTING.lock().unwrap();
+        let most = 8 << 20;
+        for text in ["", "User-agent: *\nDisallow: /p\nAllow: /p/q\nDisallow: /r\n"] {
+            let policy = Arc::new(RobotsPolicy::default());
+            let mut kept = None;
+            let counted = allocation_counter::measure(|| {
+                let cache = RobotsCache::new(policy.clone(), most, Idle::Stays);
+                for n in 0..20_000 {
+                    let origin = Origin::parse(&format!("https://www.host-{n}.example")).unwrap();
+                    let rules = RuleSet::parse(text.as_bytes(), &["MyBot"], policy.dialect);
+                    cache.store((origin.clone(), Vantage::Direct), life(&origin, &policy, &rules), None, NOW);
+                    cache.entries.run_pending_tasks();
+                }
+                kept = Some(cache);
+            });
+            let entries = kept.map_or(0, |cache| cache.entries.entry_count());
+            let bytes = u64::try_from(counted.bytes_current).unwrap();
+            eprintln!("{entries} origins in {most} bytes: {bytes} bytes held");
+            assert!(entries < 20_000 && entries > 5_000, "{entries}: it is full");
+            assert!(bytes < most + most / 8, "{bytes} of {most} bytes for {entries} origins");
+        }
     }
 
     #[test]

@@ -56,7 +56,8 @@ pub struct GateConfig {
     pub max_rate: Option<Rate>,
     /// The rate per registrable domain; none by default.
     pub max_rate_domain: Option<Rate>,
-    /// Bytes of compiled robots rules held at most. Default 64 MiB.
+    /// Bytes of robots.txt lives held at most, names and the cache's own parts counted. Default 64 MiB: about 64,000 origins
+    /// whose files have few rules.
     pub robots_cache_bytes: u64,
     /// What outlives the process; by default nothing does, and a life that the cache lets go is asked for anew.
     pub state: Option<Arc<StateDir>>,
