@@ -3,6 +3,8 @@
 //! Each function answers `None` for whatever it is not sure of, and the caller asks the `url` crate. What they take
 //! they resolve as that crate does: `tests/properties.rs` holds them against it.
 
+use std::net::Ipv4Addr;
+
 use crate::{CrawlUrl, MAX_CRAWL_URL_BYTES, MAX_HOST_BYTES, Origin, Scheme};
 
 /// Path, query, or both: graphic ASCII that the URL standard leaves as it is, without dot segments.
@@ -54,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Option<CrawlUrl> {
     }
     let (scheme, rest) = split_scheme(text)?;
     let authority = Authority::read(scheme, rest)?;
-    on_authority(Origin::of_authority(scheme, authority.text, authority.port), rest.get(authority.text.len()..)?)
+    on_authority(authority.origin(scheme), rest.get(authority.text.len()..)?)
 }
 
 fn split_scheme(text: &str) -> Option<(Scheme, &str)> {
@@ -76,7 +78,7 @@ fn at_authority(scheme: Scheme, rest: &str, neighbour: &mut Option<Origin>, own:
         }
     }
     let authority = Authority::read(scheme, rest)?;
-    let origin = Origin::of_authority(scheme, authority.text, authority.port);
+    let origin = authority.origin(scheme);
     *neighbour = Some(origin.clone());
     on_authority(origin, rest.get(authority.text.len()..)?)
 }
@@ -208,20 +210,22 @@ fn is_dots(segment: &[u8]) -> bool {
 struct Authority<'a> {
     text: &'a str,
     port: Option<u16>,
+    address: Option<Ipv4Addr>,
 }
 
 impl<'a> Authority<'a> {
-    /// Names only: the last label begins with a letter, so that it is no number, and no label is an A-label, which
-    /// may be a false one.
+    /// Names, the last label of which begins with a letter, so that it is no number, and no label is an A-label, which
+    /// may be a false one; and IPv4 addresses as they are serialised: four decimal numbers without zeros before them.
     fn read(scheme: Scheme, text: &'a str) -> Option<Self> {
         let bytes = text.as_bytes();
         let len = bytes.iter().position(|byte| !is(*byte, HOST)).unwrap_or(bytes.len());
         let host = text.get(..len)?;
-        if len == 0 || len > MAX_HOST_BYTES || !are_plain_labels(host) {
+        let address = host.parse().ok();
+        if len == 0 || len > MAX_HOST_BYTES || (address.is_none() && !are_plain_labels(host)) {
             return None;
         }
         match bytes.get(len) {
-            None | Some(b'/' | b'?' | b'#') => Some(Self { text: host, port: None }),
+            None | Some(b'/' | b'?' | b'#') => Some(Self { text: host, port: None, address }),
             Some(b':') => {
                 let digits = bytes.get(len + 1..)?.iter().take(6).take_while(|byte| byte.is_ascii_digit()).count();
                 let end = len + 1 + digits;
@@ -229,10 +233,14 @@ impl<'a> Authority<'a> {
                 let is_written_so = !port.starts_with('0') && matches!(bytes.get(end), None | Some(b'/' | b'?' | b'#'));
                 let port: u16 = port.parse().ok()?;
                 let kept = is_written_so && port != scheme.default_port();
-                kept.then_some(Self { text: text.get(..end)?, port: Some(port) })
+                kept.then_some(Self { text: text.get(..end)?, port: Some(port), address })
             }
             Some(_) => None,
         }
+    }
+
+    fn origin(&self, scheme: Scheme) -> Origin {
+        Origin::of_authority(scheme, self.text, self.port, self.address)
     }
 }
 

@@ -171,10 +171,10 @@ impl Origin {
         Self::of_text(url[..Position::AfterPort].into(), scheme, url.port(), kind)
     }
 
-    /// `authority` is a name and, where it is not the scheme's default, a port, as they stand in a crawl URL.
-    pub(crate) fn of_authority(scheme: Scheme, authority: &str, port: Option<u16>) -> Self {
+    /// `authority` is a name, or this address, and, where it is not the scheme's default, a port, as they stand in a crawl URL.
+    pub(crate) fn of_authority(scheme: Scheme, authority: &str, port: Option<u16>, address: Option<Ipv4Addr>) -> Self {
         let text = [scheme.as_str(), "://", authority].concat();
-        Self::of_text(text.into(), scheme, port, Kind::Domain)
+        Self::of_text(text.into(), scheme, port, address.map_or(Kind::Domain, Kind::V4))
     }
 
     fn of_text(text: Box<str>, scheme: Scheme, port: Option<u16>, kind: Kind) -> Self {

@@ -121,12 +121,15 @@ impl Scope {
     /// # Errors
     /// [`OutOfScope`]: the kind is looked at first, then `exclude`, then `include`.
     pub fn admits(&self, url: &CrawlUrl) -> Result<(), OutOfScope> {
-        let canonical = canonical_form(url);
-        let matches = |pattern: &&UrlPattern| pattern.matches_canonical(&canonical, url.origin());
         let out = |why| Err(OutOfScope { kind: self.kind, why });
-        if !self.is_near(url, &canonical) {
+        if !self.is_near(url) {
             return out(ScopeMiss::Kind);
         }
+        if self.exclude.is_empty() && self.include.is_empty() {
+            return Ok(());
+        }
+        let canonical = canonical_form(url);
+        let matches = |pattern: &&UrlPattern| pattern.matches_canonical(&canonical, url.origin());
         if let Some(pattern) = self.exclude.iter().find(matches) {
             return out(ScopeMiss::Exclude(pattern.clone()));
         }
@@ -162,11 +165,11 @@ impl Scope {
         self.exclude.iter().any(|pattern| pattern.matches_canonical(&canonical, url.origin()))
     }
 
-    fn is_near(&self, url: &CrawlUrl, canonical: &str) -> bool {
+    fn is_near(&self, url: &CrawlUrl) -> bool {
         match &self.near {
             Near::Origins(origins) => origins.contains(url.origin()),
             Near::Names(names) => names.contains(name(self.kind, url.origin())),
-            Near::Prefixes(prefixes) => is_covered(prefixes, canonical),
+            Near::Prefixes(prefixes) => is_covered(prefixes, &canonical_form(url)),
             Near::Everything => true,
         }
     }

@@ -40,13 +40,16 @@ impl TrapLimits {
         if len > self.max_url_bytes {
             return Err(Trap::Length { len, max: self.max_url_bytes });
         }
-        let path = normal_escapes(url.path());
-        let segments = segments(&path);
-        let count = segments.len();
+        let count = count_segments(url.path());
         if count > self.max_path_segments {
             return Err(Trap::Segments { count, max: self.max_path_segments });
         }
-        match repeated_run(&segments, self.max_repeated_segments) {
+        // The common case: too few segments for one of them to stand too often in a row.
+        if count <= self.max_repeated_segments {
+            return Ok(());
+        }
+        let path = normal_escapes(url.path());
+        match repeated_run(&segments(&path), self.max_repeated_segments) {
             None => Ok(()),
             Some(run) => Err(Trap::Repeated { run: run.join("/"), max: self.max_repeated_segments }),
         }
@@ -104,6 +107,11 @@ impl fmt::Display for Trap {
     }
 }
 
+/// How many [`segments`] a path has. Escapes change nothing: a `/` is never made of one.
+fn count_segments(path: &str) -> usize {
+    path.bytes().filter(|byte| *byte == b'/').count() - usize::from(path.ends_with('/'))
+}
+
 /// `path` begins with `/`. The end after a last `/` is no segment.
 fn segments(path: &str) -> Vec<&str> {
     let mut segments: Vec<&str> = path.split('/').skip(1).collect();
@@ -129,4 +137,16 @@ fn repeated_run_of<'a, 's>(segments: &'s [&'a str], run: usize, needed: usize) -
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_counted_as_they_are_listed() {
+        for path in ["/", "//", "///", "/a", "/a/", "/a//b", "/a/%2F/b/", "/%2f%7e", "/a/b/c/d/e", "/%"] {
+            assert_eq!(count_segments(path), segments(&normal_escapes(path)).len(), "{path}");
+        }
+    }
 }
