@@ -16,6 +16,8 @@ const LICENCE_BYTES: usize = 64 * 1024;
 
 /// Bytes of a title or a meta's content that are kept.
 const FACT_BYTES: usize = 4096;
+/// Room made for links once there is one: growing to what most pages have would copy them several times.
+const USUAL_LINKS: usize = 64;
 /// A base element may be longer than a reference: without it all relative links would be wrong.
 const BASE_BYTES: usize = comity_url::MAX_CRAWL_URL_BYTES;
 
@@ -375,6 +377,9 @@ impl Collector {
 
     fn add(&mut self, tag: LinkTag, rel: Rel, reference: &str) {
         if let Some(found) = self.admit(tag, rel, reference) {
+            if self.found.is_empty() {
+                self.found.reserve(USUAL_LINKS);
+            }
             self.found.push(found);
         }
     }

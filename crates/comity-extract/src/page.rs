@@ -13,8 +13,10 @@ use crate::html::{Tokenizer, Tree};
 use crate::resolve::{self, Base};
 use crate::{ContentKind, Link, Notes, PageLimits, PageOptions, Stopped};
 
-/// Bytes decoded at once.
+/// Bytes decoded at once, at the most.
 const BLOCK_BYTES: usize = 16 * 1024;
+/// And at the least: what any one step of a decoder may write.
+const LEAST_BLOCK_BYTES: usize = 64;
 
 /// What was found on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +59,10 @@ struct Decoding {
     encoding: &'static Encoding,
     source: CharsetSource,
     decoder: Decoder,
-    block: Box<[u8; BLOCK_BYTES]>,
+    /// As large as was needed so far.
+    block: Vec<u8>,
+    /// The page is UTF-8, and came in whole characters so far: what comes next may be read where it stands.
+    is_whole: bool,
     tokenizer: Tokenizer,
     sniff: Sniff,
 }
@@ -187,7 +192,8 @@ impl PageReader {
             encoding,
             source,
             decoder: encoding.new_decoder_with_bom_removal(),
-            block: Box::new([0; BLOCK_BYTES]),
+            block: Vec::new(),
+            is_whole: false,
             tokenizer: Tokenizer::new(self.limits.memory),
             sniff: if is_html { Sniff::Html } else { Sniff::Pending },
         });
@@ -198,13 +204,14 @@ impl PageReader {
     fn decode(&mut self, mut bytes: &[u8], last: bool) {
         let Some(decoding) = &mut self.decoding else { return };
         loop {
-            if decoding.sniff == Sniff::Other {
+            if decoding.sniff == Sniff::Other || decoding.take_as_it_is(bytes, &mut self.tree) {
                 return;
             }
-            let (result, read, written, replaced) =
-                decoding.decoder.decode_to_utf8(bytes, decoding.block.as_mut_slice(), last);
+            let whole = bytes;
+            let (result, read, written, replaced) = decoding.decode(bytes, last);
             bytes = bytes.get(read..).unwrap_or_default();
-            decoding.take(written, &mut self.tree);
+            decoding.take_decoded(written, &mut self.tree);
+            decoding.is_whole = result == CoderResult::InputEmpty && decoding.is_utf8(whole);
             self.tree.collector.notes.replaced |= replaced && decoding.sniff == Sniff::Html;
             if result == CoderResult::InputEmpty {
                 return;
@@ -236,9 +243,38 @@ impl fmt::Debug for PageReader {
 }
 
 impl Decoding {
-    /// Passes on `written` bytes of decoded text.
-    fn take(&mut self, written: usize, tree: &mut Tree) {
-        let text = self.block.get(..written).unwrap_or_default();
+    /// Text, some bytes at least, that stands for itself, whatever came before: a mark at its start, which is none of the text, is
+    /// whole.
+    fn is_utf8(&self, bytes: &[u8]) -> bool {
+        self.encoding == UTF_8 && !bytes.is_empty() && std::str::from_utf8(bytes).is_ok()
+    }
+
+    /// Passes UTF-8 on without decoding it into anywhere. False when it has to be decoded.
+    fn take_as_it_is(&mut self, bytes: &[u8], tree: &mut Tree) -> bool {
+        let is_taken = self.is_whole && self.is_utf8(bytes);
+        if is_taken {
+            self.take(bytes, tree);
+        }
+        is_taken
+    }
+
+    /// Decodes the next bytes into the block, or as many of them as it holds.
+    fn decode(&mut self, bytes: &[u8], last: bool) -> (CoderResult, usize, usize, bool) {
+        let most = bytes.len().saturating_mul(3).clamp(LEAST_BLOCK_BYTES, BLOCK_BYTES);
+        if self.block.len() < most {
+            self.block.resize(most, 0);
+        }
+        self.decoder.decode_to_utf8(bytes, &mut self.block, last)
+    }
+
+    /// Passes on `written` bytes of the block.
+    fn take_decoded(&mut self, written: usize, tree: &mut Tree) {
+        let block = std::mem::take(&mut self.block);
+        self.take(block.get(..written).unwrap_or_default(), tree);
+        self.block = block;
+    }
+
+    fn take(&mut self, text: &[u8], tree: &mut Tree) {
         if self.sniff == Sniff::Pending {
             self.sniff = sniff(text);
         }
@@ -266,20 +302,38 @@ mod tests {
         <template><a href=no><noscript><a href=no></noscript></template><script>'<a href=no>'</script>\
         <svg><a xlink:href=s /></svg><meta content='5; url=r' http-equiv=refresh><a href=last>";
 
-    fn read(chunk_bytes: usize) -> Page {
+    fn read(page: &[u8], chunk_bytes: usize) -> Page {
         let url = CrawlUrl::parse("http://h.test/").unwrap();
         let mut reader = PageReader::new(&url, Some("text/html;charset=utf-8"), PageLimits::default());
-        PAGE.as_bytes().chunks(chunk_bytes).for_each(|chunk| reader.push(chunk));
+        page.chunks(chunk_bytes).for_each(|chunk| reader.push(chunk));
         reader.finish()
     }
 
     #[test]
     fn the_tokeniser_finds_the_same_in_chunks_of_any_size() {
-        let whole = read(PAGE.len());
+        let whole = read(PAGE.as_bytes(), PAGE.len());
         let paths: Vec<_> = whole.links.iter().map(|link| link.url.request_target()).collect();
         assert_eq!(paths, ["/b/x?a&b=%C3%A9", "/b/n.png", "/b/in", "/b/s", "/b/r", "/b/last"]);
         for chunk_bytes in 1..PAGE.len() {
-            assert_eq!(read(chunk_bytes), whole, "chunks of {chunk_bytes} bytes");
+            assert_eq!(read(PAGE.as_bytes(), chunk_bytes), whole, "chunks of {chunk_bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn utf8_is_read_where_it_stands_as_it_would_be_decoded() {
+        const MARK: &[u8] = b"\xef\xbb\xbf";
+        let ends: [&[u8]; 6] = [b"", b"\xe2\x82\xac", b"\xe2\x82", b"\xff", b"\xf0\x9f\x98\x80", MARK];
+        for (start, middle, end) in [b"".as_slice(), MARK, &MARK[..2]].into_iter().flat_map(|start| {
+            ends.into_iter().flat_map(move |middle| ends.into_iter().map(move |end| (start, middle, end)))
+        }) {
+            let page = [start, b"<a href=1", middle, b">", middle, b"</a><a href=2>", end].concat();
+            let (text, _) = UTF_8.decode_with_bom_removal(&page);
+            let expected = read(text.as_bytes(), text.len());
+            for chunk_bytes in 1..=page.len() {
+                let found = read(&page, chunk_bytes);
+                assert_eq!(found.links, expected.links, "{page:?} in chunks of {chunk_bytes} bytes");
+                assert_eq!(found.notes.replaced, std::str::from_utf8(&page).is_err(), "{page:?}, {chunk_bytes}");
+            }
         }
     }
 
