@@ -1,11 +1,14 @@
+use std::sync::MutexGuard;
+
 use comity_extract::{Link, LinkAllowance};
 use comity_frontier::{Offer, Offered};
 use comity_policy::Reason;
-use comity_url::CrawlUrl;
+use comity_url::{CrawlUrl, Scope};
 
-use super::Shared;
 use super::discovery::child_via;
 use super::errand::Errand;
+use super::traps::Growth;
+use super::{Shared, Traps};
 use crate::Event;
 use crate::keep::Trip;
 
@@ -14,23 +17,33 @@ impl Shared {
     ///
     /// Of a page that is one of many copies only `most` count.
     pub(super) fn offers(&self, trip: &Trip, links: &[Link], follow: bool, most: LinkAllowance) -> Vec<Offer> {
-        let mut offers: Vec<Offer> = Vec::new();
-        for link in links.iter().filter(|link| link.is_page() || link.suspicious.is_some()) {
-            if !follow || link.is_nofollow() {
-                self.tally().summary.links_nofollow += 1;
-                continue;
-            }
-            let admitted = self.admits_link(&link.url, trip.depth + 1, link.suspicious.is_some());
-            match admitted.and_then(|()| self.listeners.admits(&link.url, &trip.url, trip.depth + 1)) {
+        let depth = trip.depth + 1;
+        let leads_on = links.iter().filter(|link| link.is_page() || link.suspicious.is_some());
+        let (followed, left): (Vec<&Link>, Vec<&Link>) = leads_on.partition(|link| follow && !link.is_nofollow());
+        self.tally().summary.links_nofollow += left.len() as u64;
+        let admitted: Vec<Result<(), Reason>> = {
+            // Let go of before anybody's hooks are called.
+            let mut bounds = self.bounds(depth);
+            followed.iter().map(|link| bounds.admit(&link.url, link.suspicious.is_some())).collect()
+        };
+        let mut offers = Vec::with_capacity(followed.len());
+        for (link, admitted) in followed.into_iter().zip(admitted) {
+            match admitted.and_then(|()| self.listeners.admits(&link.url, &trip.url, depth)) {
                 Ok(()) if most.is_spent(offers.len()) => self.skip(&link.url, &trip.url, Reason::UrlTrapDuplicates),
                 Ok(()) => {
                     let key = self.keys.key(&link.url, &self.sites);
-                    offers.push(Offer::link(link.url.clone(), key, trip.url.clone(), trip.depth + 1));
+                    offers.push(Offer::link(link.url.clone(), key, trip.url.clone(), depth));
                 }
                 Err(reason) => self.skip(&link.url, &trip.url, reason),
             }
         }
         offers
+    }
+
+    /// What links are held to that lead to `depth`.
+    fn bounds(&self, depth: u32) -> Bounds<'_> {
+        let is_too_deep = depth > self.live().limits.max_depth;
+        Bounds { is_too_deep, traps: &self.traps, scope: self.scope(), growth: self.traps.growth() }
     }
 
     /// What is to be known of links once their settlement is done.
@@ -105,6 +118,29 @@ impl Shared {
         }
         self.traps.check(url)?;
         self.scope().admits(url).map_err(|_| Reason::UrlScope)
+    }
+}
+
+/// What the links of one page are held to: locked once for all of them, in this order.
+struct Bounds<'a> {
+    is_too_deep: bool,
+    traps: &'a Traps,
+    scope: MutexGuard<'a, Scope>,
+    growth: Growth<'a>,
+}
+
+impl Bounds<'_> {
+    /// As [`Shared::admits_link`].
+    fn admit(&mut self, url: &CrawlUrl, is_suspicious: bool) -> Result<(), Reason> {
+        if is_suspicious {
+            return Err(Reason::UrlSuspicious);
+        }
+        if self.is_too_deep {
+            return Err(Reason::UrlDepth);
+        }
+        self.traps.check(url)?;
+        self.scope.admits(url).map_err(|_| Reason::UrlScope)?;
+        self.growth.admits(url)
     }
 }
 

@@ -212,7 +212,8 @@ impl Engine {
         for lease in leases {
             let (trip, decision) = (Trip::of(&lease), lease.allowance.decision().clone());
             let work = Work { lease: lease.id, trip, decision, kind: Kind::Visit };
-            let task = self.tasks.spawn(shared.clone().visit(lease));
+            // Its state is some ten kilobytes: in a box of its own it is moved once, and not with every turn of its task.
+            let task = self.tasks.spawn(Box::pin(shared.clone().visit(lease)));
             self.works.insert(task.id(), work);
             self.visits += 1;
         }
@@ -336,7 +337,13 @@ impl Engine {
                 let is_paused = *self.pause.borrow();
                 self.shared.listeners.tell(|| if is_paused { Event::Paused } else { Event::Resumed });
             }
-            Some(ended) = self.tasks.join_next_with_id() => self.ended(ended).await?,
+            Some(ended) = self.tasks.join_next_with_id() => {
+                self.ended(ended).await?;
+                // Whatever else has ended meanwhile: one look for work does for all of it.
+                while let Some(ended) = self.tasks.try_join_next_with_id() {
+                    self.ended(ended).await?;
+                }
+            }
             () = self.shared.poke.notified() => {}
             () = tokio::time::sleep(nap) => {}
         }

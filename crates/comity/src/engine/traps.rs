@@ -8,6 +8,53 @@ use comity_url::{CrawlUrl, HostGrowth, Origin, PatternGrowth, Shape, Trap, TrapL
 
 use crate::config::TrapSettings;
 
+/// Guards that count, held for the links of one page.
+pub(super) struct Growth<'a> {
+    counted: MutexGuard<'a, Counted>,
+    /// The origin asked for last, and how it stands.
+    last: Option<(Origin, Standing)>,
+}
+
+/// How an origin stands with the guards that count.
+#[derive(Clone, Copy)]
+enum Standing {
+    /// Its domain has all the hosts that it may have.
+    HostsSpent,
+    /// Some pattern of its URLs is spent.
+    PatternSpent,
+    Open,
+}
+
+impl Growth<'_> {
+    /// Whether nothing that was counted speaks against `url`.
+    pub(super) fn admits(&mut self, url: &CrawlUrl) -> Result<(), Reason> {
+        let known = self.last.as_ref().filter(|(origin, _)| origin == url.origin()).map(|(_, standing)| *standing);
+        let standing = known.unwrap_or_else(|| self.look_up(url.origin()));
+        let counted = &self.counted;
+        match standing {
+            Standing::Open => Ok(()),
+            Standing::HostsSpent => Err(Reason::UrlTrapHosts),
+            Standing::PatternSpent => match Shape::of(url) {
+                Some(shape) if counted.patterns.spent(url.origin(), shape).is_some() => Err(Reason::UrlTrapPattern),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn look_up(&mut self, origin: &Origin) -> Standing {
+        let counted = &mut *self.counted;
+        let standing = if counted.hosts.is_spent(origin) {
+            Standing::HostsSpent
+        } else {
+            // At once, so that one page of links to new hosts does not let them all in.
+            counted.hosts.count(origin);
+            if counted.patterns.any_spent(origin) { Standing::PatternSpent } else { Standing::Open }
+        };
+        self.last = Some((origin.clone(), standing));
+        standing
+    }
+}
+
 /// All guards of a crawl. Their counts live as long as the process: a crawl that goes on later counts anew.
 #[derive(Debug)]
 pub(crate) struct Traps {
@@ -43,15 +90,12 @@ impl Traps {
 
     /// What was counted of its like. A sitemap's entries are not asked: the site itself says that they are pages.
     pub(super) fn admits_growth(&self, url: &CrawlUrl) -> Result<(), Reason> {
-        let mut counted = self.counted();
-        if counted.hosts.is_spent(url.origin()) {
-            return Err(Reason::UrlTrapHosts);
-        }
-        // At once, so that one page of links to new hosts does not let them all in.
-        counted.hosts.count(url.origin());
-        let is_spent = counted.patterns.any_spent(url.origin())
-            && Shape::of(url).is_some_and(|shape| counted.patterns.spent(url.origin(), shape).is_some());
-        if is_spent { Err(Reason::UrlTrapPattern) } else { Ok(()) }
+        self.growth().admits(url)
+    }
+
+    /// The same for many URLs in a row, of which those of one origin often follow each other.
+    pub(super) fn growth(&self) -> Growth<'_> {
+        Growth { counted: self.counted(), last: None }
     }
 
     /// Counts URLs that were queued. One page may go beyond a limit by the links that it has.
