@@ -1,6 +1,7 @@
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::step;
+use crate::{peers, step};
 
 /// `cargo xtask bench robots`: speed and size beside other crates. Their package stands outside the workspace and builds into
 /// a folder of its own, so that nobody else builds the peers. `cargo xtask bench extract`: links of pages beside the peers that
@@ -8,6 +9,7 @@ use crate::step;
 pub(crate) fn command(words: &[&str]) -> Result<(), String> {
     match words {
         ["archive", rest @ ..] => archive(rest),
+        ["crawl", rest @ ..] => crawl(rest),
         ["extract"] => extract("9"),
         ["extract", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => extract(rounds),
         ["robots"] => robots("9"),
@@ -16,7 +18,7 @@ pub(crate) fn command(words: &[&str]) -> Result<(), String> {
         ["scheduler"] => scheduler("7"),
         ["scheduler", rounds] if rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0) => scheduler(rounds),
         _ => Err(format!(
-            "unknown bench {:?}; known are archive [rounds] [megabytes], extract [rounds], robots [rounds], frontier [store] [millions], \
+            "unknown bench {:?}; known are archive [rounds] [megabytes], crawl [rounds], extract [rounds], robots [rounds], frontier [store] [millions], \
              scheduler [rounds]",
             words.join(" ")
         )),
@@ -28,6 +30,36 @@ fn archive(words: &[&str]) -> Result<(), String> {
     let mut run = step::cargo();
     run.args(["bench", "--locked", "-p", "comity-archive", "--bench", "archive", "--"]).args(words);
     step::run("archives beside raw gzip", &mut run)
+}
+
+/// `cargo xtask bench crawl [rounds] […]`: a whole crawl beside a bare client, and beside spider and Scrapy where they are: the one is
+/// built unless `--without-spider` is said, the other is a package of the peers' virtual environment. The programs share the
+/// workspace's target folder, and what was built there.
+fn crawl(words: &[&str]) -> Result<(), String> {
+    let (root, home) = (step::root(), step::root().join("benches/crawl-peers"));
+    let build = |what: &str, manifest: PathBuf, target: &str| {
+        let mut build = step::cargo();
+        build
+            .args(["build", "--release", "--locked", "--manifest-path"])
+            .arg(manifest)
+            .arg("--target-dir")
+            .arg(root.join(target));
+        step::run(what, &mut build)
+    };
+    build("build the web, the bare client and comity", home.join("Cargo.toml"), "target")?;
+    let mut run = Command::new(root.join("target/release/crawl-peers"));
+    if !words.contains(&"--without-spider") {
+        build("build spider", home.join("spider/Cargo.toml"), "target/crawl-spider")?;
+        run.arg("--spider").arg(root.join("target/crawl-spider/release/crawl-spider"));
+    }
+    let python = peers::venv().join("bin/python");
+    if peers::python_has("scrapy") {
+        run.arg("--scrapy").arg(python).arg(home.join("scrapy/crawl.py"));
+    } else {
+        eprintln!("no Scrapy: {} -m pip install scrapy", python.display());
+    }
+    run.args(words.iter().filter(|word| **word != "--without-spider"));
+    step::run("a whole crawl beside its peers", &mut run)
 }
 
 fn extract(rounds: &str) -> Result<(), String> {

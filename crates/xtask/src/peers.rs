@@ -194,7 +194,8 @@ fn packages(peers: &[&Peer], pick: fn(&Install) -> Option<&'static [&'static str
     peers.iter().filter_map(|peer| pick(&peer.install)).flatten().copied().collect()
 }
 
-fn python_has(module: &str) -> bool {
+/// Whether the virtual environment has this module.
+pub(crate) fn python_has(module: &str) -> bool {
     let python = venv().join("bin/python");
     let check = format!("import {module}");
     Command::new(python).args(["-c", &check]).output().is_ok_and(|out| out.status.success())
