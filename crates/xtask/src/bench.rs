@@ -40,7 +40,8 @@ fn crawl(words: &[&str]) -> Result<(), String> {
     let build = |what: &str, manifest: PathBuf, target: &str| {
         let mut build = step::cargo();
         build
-            .args(["build", "--release", "--locked", "--manifest-path"])
+            // Not `--locked`: its list of packages follows the workspace's, which changes without it.
+            .args(["build", "--release", "--manifest-path"])
             .arg(manifest)
             .arg("--target-dir")
             .arg(root.join(target));
