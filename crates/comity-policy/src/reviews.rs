@@ -245,7 +245,8 @@ mod tests {
 
     #[test]
     fn each_key_is_checked_by_name() {
-        let broken: [(&str, fn(&mut ReviewDraft)); 9] = [
+        type Spoil = fn(&mut ReviewDraft);
+        let broken: [(&str, Spoil); 9] = [
             ("origin", |one| one.origin = None),
             ("origin", |one| one.origin = Some("a.test".to_owned())),
             ("url", |one| one.url = Some("terms".to_owned())),

@@ -377,6 +377,7 @@ async fn nobody_is_accused_for_what_was_erased() {
 
 /// Licences, ai.txt and reviewed terms are read anew; grants and terms are held against the configuration that the record names.
 #[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "one crawl, altered in one place after the other")]
 async fn licences_ai_txt_terms_and_grants_are_held_against_evidence_and_configuration() {
     let home = TempDir::new().unwrap();
     let dir = home.path().join("d");

@@ -33,7 +33,8 @@ async fn what_is_enqueued_comes_in_its_order_with_its_data_and_over_redirects() 
         .page("/here", Answer::text("h"))
         .page("/last", Answer::text("l"))
         .page("/linked", Answer::text("l"))]);
-    let seen: Arc<Mutex<BTreeMap<String, Option<(u32, String)>>>> = Arc::default();
+    type Carried = Option<(u32, String)>;
+    let seen: Arc<Mutex<BTreeMap<String, Carried>>> = Arc::default();
     let told = seen.clone();
     let builder = crawler(&net, &["http://a.test/"]).on_page(move |page: Page, ctx: Context| {
         let told = told.clone();
@@ -141,6 +142,7 @@ async fn handlers_are_as_many_as_they_may_be_and_the_crawl_waits_for_them() {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "all ways in one crawl")]
 async fn a_handler_that_fails_in_any_way_fails_its_page_and_keeps_what_it_enqueued() {
     let dir = tempfile::tempdir().unwrap();
     let ways = ["error", "panic", "panic-late", "time"];
@@ -226,7 +228,7 @@ async fn a_page_whose_handler_was_stopped_comes_again_and_what_was_settled_stays
                 begun.lock().unwrap().push((path.clone(), page.user_data::<u32>().unwrap()));
                 async move {
                     match &*path {
-                        "/" => drop(ctx.enqueue("/by")?.user_data(&7)?),
+                        "/" => _ = ctx.enqueue("/by")?.user_data(&7)?,
                         "/by" => {
                             ctx.enqueue("/behind")?.user_data(&8)?;
                             if stuck {

@@ -88,6 +88,7 @@ fn reads_licences(file: &mut ConfigFile) {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "a table")]
 async fn a_licence_decides_whoever_names_it() {
     let robots = |url: &str| format!("User-agent: *\nLicense: {url}\nAllow: /\n");
     let site = || Site::new().name("a.test");

@@ -84,6 +84,7 @@ fn reviews() -> Vec<TermsSection> {
 }
 
 /// The origins in order; number n is `sN.test`.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn rows() -> Vec<(&'static str, Site, Wanted)> {
     let first = r#"[{"location":"/p","tdm-reservation":0},{"location":"/","tdm-reservation":1}]"#;
     let past = "unavailable_after: 25 Jun 2010 15:00:00 UTC";
@@ -171,6 +172,7 @@ fn rows() -> Vec<(&'static str, Site, Wanted)> {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "one crawl for each set of purposes, and all that is held against it")]
 async fn some_sixty_origins_end_as_their_signals_say_and_the_evidence_says_the_same() {
     let count = rows().len();
     for (set, purposes) in PURPOSES.into_iter().enumerate() {
@@ -263,6 +265,7 @@ fn check_sightings(dir: &Path, evidence: &EvidenceStore, asked: bool) {
 }
 
 /// Verdicts of the declared purposes and whether the page is refused, by the kept copies and the record's own raw texts.
+#[expect(clippy::too_many_lines, reason = "one reader after the other, in the order of the decision")]
 fn decided_anew(record: &Record, evidence: &EvidenceStore, terms: &Reviews) -> (Vec<(String, String)>, bool) {
     let target = record.url.split_once(".test").unwrap().1.as_bytes();
     let copy =

@@ -64,6 +64,7 @@ fn names(text: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::too_many_lines, reason = "one crawl, asked while it runs")]
 async fn numbers_and_page_are_told_while_a_crawl_runs_and_nobody_holds_it_up() {
     let _alone = super::alone().await;
     let served = served(60).await;

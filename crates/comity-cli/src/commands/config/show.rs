@@ -107,7 +107,7 @@ fn object(setting: &Setting) -> Json {
         "key": key.map_or_else(|| setting.section.name.to_owned(), |key| setting.section.path(key)),
         "value": setting.value,
         "default": key.and_then(default),
-        "unset": key.and_then(|key| words(key)),
+        "unset": key.and_then(words),
         "unit": key.map_or("", Key::unit),
         "source": source,
         "from": from,
