@@ -73,6 +73,11 @@ impl Failure {
         self
     }
 
+    /// What went wrong, in one line.
+    pub(crate) fn what(&self) -> &str {
+        self.causes.first().map_or("", String::as_str)
+    }
+
     /// One line per cause, then the hint.
     pub(crate) fn show(&self) -> ExitCode {
         for (depth, cause) in self.causes.iter().enumerate() {

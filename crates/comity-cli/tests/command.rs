@@ -187,6 +187,7 @@ fn the_demo_ends_without_a_violation_and_its_refusal_can_be_explained() {
     let line = refused["body"]["rule"]["line"].to_string();
     assert!(text.contains("robots.disallow") && text.contains(&format!("line {line}")), "{text}");
 
+    report::happened(home.path(), &dir, &said);
     erase::one_origin(home.path(), &dir);
 
     let warc = fs::read_dir(dir.join("warc")).unwrap().next().unwrap().unwrap().path();

@@ -166,6 +166,11 @@ impl Summary {
         Some(format!("0 pages: {why}"))
     }
 
+    /// The origins that wait still, each with what it waits for, in words.
+    pub fn waits(&self) -> impl Iterator<Item = (&Waiting, String)> {
+        self.waiting.iter().map(|waiting| (waiting, self.describe(waiting)))
+    }
+
     pub(crate) fn end_overrides(&mut self, now: WallTime) {
         self.overrides.iter_mut().for_each(|one| one.ran_out = one.by.expires() <= now);
     }

@@ -125,8 +125,9 @@ impl Line {
         }
     }
 
-    /// The text of the record that the line holds, or that stands in its tombstone.
-    pub(crate) fn standing(&self) -> Option<&str> {
+    /// The text of the record that the line holds, or that stands in its tombstone; `None` when it was erased.
+    #[must_use]
+    pub fn standing(&self) -> Option<&str> {
         match &self.content {
             Content::Kept { body, .. } => Some(body),
             Content::Erased(note) => {

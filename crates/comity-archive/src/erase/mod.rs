@@ -158,6 +158,9 @@ impl Archive {
         let dir = self.dir.clone();
         let (mut journal, mut report) =
             Planner::new(&dir, erasure, self.entropy.as_mut()).make(blank, self.config.crawl.config_digest)?;
+        if !dry && (!journal.is_empty() || !matches!(erasure.named, Named::Before(_))) {
+            remove_report(&dir)?;
+        }
         if journal.is_empty() {
             return Ok(report);
         }
@@ -212,6 +215,21 @@ impl Archive {
         let record = build::erasure(erasure, self.clock.wall(), made);
         self.append_record(&record)
     }
+}
+
+/// The page that a report was written to, in a crawl's directory: it shows what was there before, so it goes with any erasure,
+/// and is made anew on demand.
+pub const REPORT_FILE: &str = "report.html";
+
+fn remove_report(dir: &Path) -> Result<(), ArchiveError> {
+    for name in [REPORT_FILE, "report.html.new"] {
+        let path = dir.join(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(ArchiveError::io(&path, error)),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Files below `dir` that still name a URL or an origin, by their paths in it: records and WARC files inflated, everything

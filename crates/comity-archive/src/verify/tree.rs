@@ -54,9 +54,19 @@ pub(super) struct Entry {
     pub(super) open: bool,
 }
 
-/// What comity writes into a crawl directory, beside `records`, `warc` and `evidence`.
-const KNOWN: [&str; 9] =
-    ["crawl.toml", "configs", "chain", "checkpoints.jsonl", "erasing.json", "records", "warc", "evidence", "state"];
+/// What comity writes into a crawl directory. The report is made of the rest, on demand: nothing speaks for the page itself.
+const KNOWN: [&str; 10] = [
+    "crawl.toml",
+    "configs",
+    "chain",
+    "checkpoints.jsonl",
+    "erasing.json",
+    "records",
+    "warc",
+    "evidence",
+    "state",
+    crate::erase::REPORT_FILE,
+];
 
 impl Tree {
     pub(super) fn read(dir: &Path) -> io::Result<Self> {

@@ -25,6 +25,7 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
         }
         eprintln!("crawling into {}", dir.display());
         let summary = watched(crawler).await?;
+        super::report::at_end(&dir, &summary).await;
         if args.json {
             print(&summary_json(&summary, &dir).to_string())?;
         } else {

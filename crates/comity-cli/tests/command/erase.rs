@@ -79,6 +79,7 @@ pub(crate) fn one_origin(home: &Path, crawled: &Path) {
     let told = comity(home, &[&asked[..], &["--dry-run", "--json"]].concat());
     let told: Value = serde_json::from_slice(&told.stdout).unwrap();
     assert!(naming(&dir, authority).len() >= 6, "nothing was changed: {told}");
+    assert!(naming(&dir, authority).contains("report.html"), "the page lists every origin");
     let done = comity(home, &[&asked[..], &["--json"]].concat());
     assert!(done.status.success(), "{}", stderr(&done));
     let done: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -96,6 +97,8 @@ pub(crate) fn one_origin(home: &Path, crawled: &Path) {
     let audited = comity(home, &["audit", shown]);
     assert!(audited.status.success(), "{}", String::from_utf8_lossy(&audited.stdout));
     audit::verified_without_our_code(&dir, 0);
+    // The page went; made anew, it counts what is gone and does not show it.
+    super::report::without(home, &dir, authority, gone);
     // What is left can be exported, and the crawl can go on.
     let wacz = comity(home, &["wacz", shown, "--out", home.join("left.wacz").to_str().unwrap()]);
     assert!(wacz.status.success(), "{}", stderr(&wacz));

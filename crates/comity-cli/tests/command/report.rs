@@ -286,7 +286,9 @@ fn broken(crawled: &Crawled) {
         ("crawl.toml", &|dir| fs::write(dir.join("crawl.toml"), "[agent]\nname = \"Nice/1\"\n").unwrap()),
     ];
     for (problem, change) in change {
-        for form in ["--policy", "--public-summary"] {
+        // What happened is told under whatever crawl.toml says now.
+        let forms = ["--policy", "--public-summary", "--html"];
+        for form in &forms[..if problem == "crawl.toml" { 2 } else { 3 }] {
             let home = TempDir::new().unwrap();
             let dir = home.path().join("d");
             copy_tree(Path::new(crawled.dir()), &dir);
@@ -322,4 +324,67 @@ fn erased(crawled: &Crawled) {
             && last["counts"]["bytes"].as_u64() < after["counts"]["bytes"].as_u64(),
         "{last}"
     );
+}
+
+/// The page that a run leaves, and the numbers behind it, made again from the records by other means.
+pub(crate) fn happened(home: &Path, dir: &Path, demo: &Value) {
+    let page = fs::read_to_string(dir.join("report.html")).unwrap();
+    assert!(page.contains("default-src 'none'") && !page.contains("<script"), "it stands alone");
+    assert!(!page.contains(" src=") && !page.contains("url(") && !page.contains("@import"), "it loads nothing");
+    let ran = report(home, dir, &["--json"]);
+    let said: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let records = comity(home, &["records", dir.to_str().unwrap()]);
+    let records: Vec<Value> = String::from_utf8(records.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["body"].take())
+        .collect();
+    let count =
+        |is: &dyn Fn(&Value) -> bool| json!(records.iter().filter(|one| one["errand"] == "page" && is(one)).count());
+    assert_eq!(said["pages"]["skipped"], demo["refused"]);
+    assert_eq!(said["pages"]["skipped"], count(&|one| one["outcome"] == "not_fetched"));
+    assert_eq!(said["statuses"]["200"], count(&|one| one["response"]["status"] == 200));
+    assert_eq!(said["pages"]["answered"], json!(said["pages"]["answered"].as_u64().max(demo["pages"].as_u64())));
+    let bytes =
+        records.iter().filter(|one| one["errand"] == "page").filter_map(|one| one["response"]["body_length"].as_u64());
+    assert_eq!(said["pages"]["bytes"], json!(bytes.sum::<u64>()));
+    let origins: BTreeSet<String> = records
+        .iter()
+        .map(|one| one["url"].as_str().unwrap().splitn(4, '/').take(3).collect::<Vec<_>>().join("/"))
+        .collect();
+    let listed = said["origins"].as_array().unwrap();
+    assert_eq!(listed.iter().map(|one| one["origin"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>(), origins);
+    for one in listed {
+        let origin = one["origin"].as_str().unwrap();
+        let asked = records.iter().filter(|record| record["robots"]["for_origin"] == origin);
+        let asked = asked.filter_map(|record| record["robots"]["crawl_delay_ms"].as_u64()).max();
+        assert_eq!(one["asked_ms"].as_u64(), asked, "{origin}");
+        assert!(page.contains(&format!(">{origin}<")), "{origin}");
+    }
+    assert_eq!(
+        (&said["politeness"]["violations"], &said["politeness"]["against_rule"]),
+        (&json!(0), &json!(0)),
+        "as the audit says"
+    );
+    let measured = said["politeness"]["gaps"].as_u64().unwrap();
+    assert_eq!(
+        measured,
+        said["requests"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>() - origins.len() as u64
+    );
+    let text = String::from_utf8(report(home, dir, &[]).stdout).unwrap();
+    assert!(text.contains("0 too early, 0 against a rule") && text.lines().count() < 40, "{text}");
+    let elsewhere = home.join("elsewhere.html");
+    assert!(report(home, dir, &["--html", elsewhere.to_str().unwrap()]).status.success());
+    assert!(fs::read_to_string(elsewhere).unwrap().contains("Origins"));
+}
+
+/// After an erasure: no page, and one made anew tells only how much went.
+pub(crate) fn without(home: &Path, dir: &Path, authority: &str, gone: u64) {
+    assert!(!dir.join("report.html").exists());
+    assert!(report(home, dir, &["--html"]).status.success());
+    assert!(!fs::read_to_string(dir.join("report.html")).unwrap().contains(authority));
+    let said: Value = serde_json::from_slice(&report(home, dir, &["--json"]).stdout).unwrap();
+    // Those that were amended stand, without what led to them.
+    assert!(said["chain"]["tombstones"].as_u64() >= Some(gone), "{}", said["chain"]);
+    assert!(!said.to_string().contains(authority));
 }

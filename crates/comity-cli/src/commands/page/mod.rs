@@ -14,11 +14,16 @@ const RECORD: &str = include_str!("record.css");
 
 /// A page about records. `title` is a text from outside, `body` and `foot` are HTML.
 pub(crate) fn document(title: &str, body: &str, foot: &str) -> String {
+    document_with(title, "", body, foot)
+}
+
+/// The same with a style of its own behind that of all pages.
+pub(crate) fn document_with(title: &str, style: &str, body: &str, foot: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>\n{BASE}{RECORD}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
+         <title>{title}</title>\n<style>\n{BASE}{RECORD}{style}</style>\n</head>\n<body>\n<main>\n{body}</main>\n\
          <footer>{foot}</footer>\n</body>\n</html>\n",
         title = safe(title),
     )

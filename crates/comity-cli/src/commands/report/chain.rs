@@ -93,6 +93,22 @@ pub(super) fn follow(
     lines: Option<u64>,
     mut each: impl FnMut(&Line, Option<Record>),
 ) -> Result<Chain, Broken> {
+    follow_lines(dir, places, lines, |line| {
+        each(line, line.record().map_err(|e| e.to_string())?);
+        Ok(())
+    })
+}
+
+/// As [`follow`], for whoever reads the lines with other types.
+///
+/// # Errors
+/// The first thing that does not hold, for `each` too.
+pub(super) fn follow_lines(
+    dir: &Path,
+    places: &Places,
+    lines: Option<u64>,
+    mut each: impl FnMut(&Line) -> Result<(), Broken>,
+) -> Result<Chain, Broken> {
     let (mut chain, mut read) = (ChainVerifier::default(), 0);
     let mut reader = read_records(dir).map_err(|e| e.to_string())?;
     while lines.is_none_or(|lines| read < lines) {
@@ -103,7 +119,7 @@ pub(super) fn follow(
             return Err(problem);
         }
         read += 1;
-        each(&line, line.record().map_err(|e| e.to_string())?);
+        each(&line)?;
     }
     if read < places.due() {
         return Err(format!("{read} lines are there, and {} were written: the end is missing", places.due()));

@@ -95,7 +95,7 @@ fn gone(crawl: &Crawl, digest: &str) -> String {
 }
 
 /// Digest and text.
-fn read(path: &Path) -> Result<(String, String), Broken> {
+pub(super) fn read(path: &Path) -> Result<(String, String), Broken> {
     let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
     let mut text = String::new();
     fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)).map_err(wrong)?;

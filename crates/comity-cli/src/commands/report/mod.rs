@@ -1,9 +1,10 @@
-//! `comity report D`: what a crawl's directory says to others: the rules in force, and the crawl part of a public summary.
+//! `comity report D`: what a crawl's directory says: what happened, the rules in force, the crawl part of a public summary.
 
 mod chain;
 mod configs;
 mod counts;
 mod crawl;
+pub(crate) mod crawled;
 mod facts;
 mod markdown;
 mod policy;
@@ -13,13 +14,18 @@ mod terms;
 
 use std::path::Path;
 
+use comity::policy::Clock as _;
+use comity_fetch::SystemClock;
 use comity_signals::{Declared, Purpose};
 
 use self::chain::Broken;
 use self::counts::Counts;
 use self::crawl::Crawl;
+use self::crawled::{Report, Standing};
 use self::summary::Summary;
+use super::erase::none_begun;
 use super::print;
+use super::stops::Stops;
 use super::visible::visible;
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
@@ -30,14 +36,71 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     if !dir.join("records").is_dir() {
         return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
     }
+    if !args.policy && !args.public_summary {
+        return happened(args);
+    }
     let purpose = args.purpose.as_deref().map(purpose).transpose()?;
     match report(dir, args, purpose) {
         Ok(text) => print(text.trim_end()).map(|()| Exit::Done),
-        Err(problem) => {
-            eprintln!("error: {} does not hold, and no report is made of it: {}", dir.display(), visible(&problem));
-            eprintln!("hint: `comity verify {}` tells everything that is wrong", dir.display());
-            Ok(Exit::Findings)
+        Err(problem) => Ok(broken(dir, &problem)),
+    }
+}
+
+fn broken(dir: &Path, problem: &str) -> Exit {
+    eprintln!("error: {} does not hold, and no report is made of it: {}", dir.display(), visible(problem));
+    eprintln!("hint: `comity verify {}` tells everything that is wrong", dir.display());
+    Exit::Findings
+}
+
+/// What happened: a text, all numbers, or the page.
+fn happened(args: &ReportArgs) -> Result<Exit, Failure> {
+    let dir = &args.dir;
+    none_begun(dir)?;
+    let made = SystemClock::new().wall().to_string();
+    let report = match Report::read(dir, made, Standing::ask(dir)) {
+        Ok(report) => report,
+        Err(problem) => return Ok(broken(dir, &problem)),
+    };
+    for torn in report.torn() {
+        eprintln!("warning: {torn}");
+    }
+    if let Some(file) = &args.html {
+        let path = file.clone().unwrap_or_else(|| dir.join(crawled::FILE));
+        crawled::write(&report, &path).map_err(|e| Failure::storage(format!("{}: {e}", path.display())))?;
+        eprintln!("wrote {}", path.display());
+    }
+    match (args.json, &args.html) {
+        (true, _) => print(&report.json().to_string())?,
+        (false, Some(_)) => {}
+        (false, None) => print(report.text().trim_end())?,
+    }
+    Ok(Exit::Done)
+}
+
+/// At the end of a run: the page, into the crawl's directory. Reading a long crawl's records takes its time, and Ctrl-C ends it.
+/// Whatever is wrong is said, and changes nothing about how the crawl ended.
+pub(crate) async fn at_end(dir: &Path, summary: &comity::Summary) {
+    let path = dir.join(crawled::FILE);
+    let (standing, of, to) = (Standing::of(summary), dir.to_owned(), path.clone());
+    let (done, made) = tokio::sync::oneshot::channel();
+    // No task of the runtime: that would be waited for.
+    std::thread::spawn(move || {
+        let report = Report::read(&of, SystemClock::new().wall().to_string(), standing);
+        drop(done.send(report.and_then(|report| crawled::write(&report, &to).map_err(|e| e.to_string()))));
+    });
+    let stopped = async {
+        match Stops::listen() {
+            Ok(mut stops) => stops.next().await,
+            Err(_) => std::future::pending().await,
         }
+    };
+    let outcome = tokio::select! {
+        made = made => made.unwrap_or_else(|_| Err("its thread failed".to_owned())),
+        () = stopped => Err("interrupted".to_owned()),
+    };
+    match outcome {
+        Ok(()) => eprintln!("report: {}", path.display()),
+        Err(problem) => eprintln!("note: {} is not written: {}", path.display(), visible(&problem)),
     }
 }
 
