@@ -12,6 +12,7 @@ mod report;
 mod robots;
 mod signals;
 mod survey;
+mod telemetry;
 
 use std::path::PathBuf;
 
@@ -29,6 +30,7 @@ pub(crate) use report::*;
 pub(crate) use robots::*;
 pub(crate) use signals::*;
 pub(crate) use survey::*;
+pub(crate) use telemetry::*;
 
 /// The polite, provable crawler.
 #[derive(Debug, Parser)]
@@ -182,6 +184,8 @@ pub(crate) struct CrawlArgs {
     /// Write records only, no WARC files.
     #[arg(long)]
     pub(crate) no_warc: bool,
+    #[command(flatten)]
+    pub(crate) telemetry: TelemetryArgs,
     /// Print the summary as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

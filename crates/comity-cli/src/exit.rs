@@ -80,6 +80,10 @@ impl Failure {
 
     /// One line per cause, then the hint.
     pub(crate) fn show(&self) -> ExitCode {
+        if crate::log::is_json() {
+            tracing::error!(target: "said", causes = self.causes.join("; "), hint = self.hint.as_deref(), "{}", self.what());
+            return ExitCode::from(self.code);
+        }
         for (depth, cause) in self.causes.iter().enumerate() {
             eprintln!("{} {cause}", if depth == 0 { "error:" } else { "  because:" });
         }

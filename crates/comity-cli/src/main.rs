@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod exit;
 mod lines;
+mod log;
 mod settings;
 
 use std::process::ExitCode;
@@ -19,16 +20,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return Exit::of_clap(&error),
     };
-    init_logging(commands::log_filter(&cli));
-    match commands::run(cli) {
+    log::init(&cli);
+    let code = match commands::run(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => failure.show(),
-    }
-}
-
-/// Logs to stderr, data to stdout (design §8). `COMITY_LOG` takes the usual filter directives.
-fn init_logging(usual: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("COMITY_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(usual));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    };
+    log::end();
+    code
 }

@@ -51,6 +51,13 @@ pub(crate) fn optout_files() -> Result<Vec<PathBuf>, Failure> {
 
 /// All layers of a `crawl` command, laid over each other.
 pub(crate) fn of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
+    let mut settings = file_of_crawl(args)?;
+    settings.overlay(flags(args)?);
+    Ok(settings)
+}
+
+/// The same without the flags.
+pub(crate) fn file_of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
     // A crawl that is there goes on as it began, unless another file is given.
@@ -58,7 +65,6 @@ pub(crate) fn of_crawl(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     if let Some(file) = args.config.as_ref().or(began.as_ref()) {
         settings.overlay(ConfigFile::read(file)?);
     }
-    settings.overlay(flags(args)?);
     Ok(settings)
 }
 
@@ -115,6 +121,9 @@ fn flags(args: &CrawlArgs) -> Result<ConfigFile, Failure> {
     file.fetch.proxy_country.clone_from(&args.proxy_country);
     file.frontier.store.clone_from(&args.store);
     file.archive.warc = args.no_warc.then_some(false);
+    file.telemetry.dashboard.clone_from(&args.telemetry.dashboard);
+    file.telemetry.metrics.clone_from(&args.telemetry.metrics);
+    file.telemetry.log_format = args.telemetry.log_format.map(|form| form.as_str().to_owned());
     Ok(file)
 }
 

@@ -15,6 +15,9 @@ mod erase;
 mod explain;
 #[path = "command/export.rs"]
 mod export;
+#[cfg(feature = "otlp")]
+#[path = "command/otlp.rs"]
+mod otlp;
 #[path = "command/report.rs"]
 mod report;
 #[path = "command/resume.rs"]
@@ -128,6 +131,38 @@ fn unknown_keys_name_their_line_and_the_nearest_key() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("c.toml:6") && said.contains("dealy") && said.contains("did you mean `delay`?"), "{said}");
+}
+
+#[test]
+fn the_log_is_json_where_that_is_asked_for_and_nothing_else_is_said() {
+    let home = TempDir::new().unwrap();
+    let (dir, occupied) = (home.path().join("d"), home.path().join("occupied"));
+    fs::create_dir(&occupied).unwrap();
+    fs::write(occupied.join("thesis.txt"), "irreplaceable").unwrap();
+    for (dir, code, level, said) in [(&dir, 0, "INFO", "crawling into"), (&occupied, 5, "ERROR", "not empty")] {
+        let mut args = vec!["crawl", "http://gone.invalid/", "--log-format", "json", "--dir", dir.to_str().unwrap()];
+        args.extend(WHO);
+        let output = comity(home.path(), &args);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        let lines: Vec<serde_json::Value> =
+            told.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect();
+        let is_it = |line: &serde_json::Value| {
+            line["level"] == level && line["fields"]["message"].as_str().is_some_and(|text| text.contains(said))
+        };
+        assert!(lines.iter().any(is_it), "{told}");
+    }
+    // The configuration says it too, and the flag wins.
+    let config = home.path().join("c.toml");
+    fs::write(&config, "[telemetry]\nlog_format = \"json\"\n").unwrap();
+    for (flags, is_json) in [(&[][..], true), (&["--log-format", "text"][..], false)] {
+        let again = home.path().join(if is_json { "e" } else { "f" });
+        let mut args = vec!["crawl", "http://gone.invalid/", "--config", config.to_str().unwrap(), "--dir"];
+        args.push(again.to_str().unwrap());
+        args.extend(WHO.iter().chain(flags));
+        let told = stderr(&comity(home.path(), &args));
+        assert_eq!(told.lines().all(|line| line.starts_with('{')), is_json, "{told}");
+    }
 }
 
 #[test]

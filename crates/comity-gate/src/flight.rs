@@ -11,6 +11,7 @@ use comity_policy::{
 };
 use comity_url::{HostKind, Origin};
 use tokio::sync::watch;
+use tracing::Instrument as _;
 
 use crate::admit::Errand;
 use crate::cache::{Barred, RobotsKey};
@@ -120,7 +121,8 @@ impl Gate {
             return None;
         }
         let (sender, news) = watch::channel(None);
-        let task = tokio::spawn(fly(self.clone(), key.clone(), when, sender)).abort_handle();
+        let span = tracing::debug_span!("robots", origin = %key.0);
+        let task = tokio::spawn(fly(self.clone(), key.clone(), when, sender).instrument(span)).abort_handle();
         flights.insert(key.clone(), Flight { news: news.clone(), task });
         Some(news)
     }

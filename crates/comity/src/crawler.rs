@@ -25,6 +25,7 @@ use crate::open::{self, Accepted, Queue, Work};
 use crate::pause::PauseHandle;
 use crate::seeds::{SeedWith, SeedsWith};
 use crate::sites::Sites;
+use crate::telemetry::{self, Doors, Meters};
 use crate::{Error, Progress, StopHandle, Summary, UrlOutcome, archive};
 
 /// A crawl that is ready to run.
@@ -41,6 +42,7 @@ pub struct Crawler {
     control: Control,
     /// Where others reach it.
     door: Option<Door>,
+    telemetry: Doors,
 }
 
 /// Builds a [`Crawler`]. Every setting has the default of the configuration file's key of the same name.
@@ -106,9 +108,16 @@ impl Crawler {
         if let Some(door) = self.door {
             answering.spawn(serve(door, self.control, async { drop(ended.await) }));
         }
+        let (over, telling) = (Notify::new(), self.engine.shared());
+        let over = Arc::new(over);
+        if !self.telemetry.is_empty() {
+            let over = over.clone();
+            answering.spawn(telemetry::serve(self.telemetry, telling, async move { over.notified().await }));
+        }
         let outcome = self.engine.run(&self.seeds).await;
         // Nobody holds the queue, and the socket is gone, when this returns.
         drop(end);
+        over.notify_one();
         while answering.join_next().await.is_some() {}
         let mut summary = outcome?;
         summary.notes.splice(0..0, self.notes);
@@ -143,6 +152,12 @@ impl Crawler {
     #[must_use]
     pub fn control(&self) -> Control {
         self.control.clone()
+    }
+
+    /// Where it answers by `[telemetry]`: metrics, then the page.
+    #[must_use]
+    pub fn listens(&self) -> Vec<std::net::SocketAddr> {
+        self.telemetry.addresses()
     }
 
     /// Watches the crawl.
@@ -255,6 +270,7 @@ impl CrawlerBuilder {
         handlers.routes = routed(asked.routes)?;
         let mut config = with_nonces(CrawlConfig::resolve(file)?, parts.random.as_ref());
         let work = if parts.clock.is_some() { Work::Inline } else { Work::OnThread };
+        let telemetry = Doors::bind(&config.telemetry)?;
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = notes(&config, &*clock)?;
         // Whoever passes randomness in gets all of it from there: one seed, one run (invariant 13).
@@ -276,8 +292,7 @@ impl CrawlerBuilder {
         let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
         let seeds = taken_seeds(&mut config);
         let control = Running::open(dir.as_deref(), (config.clone(), key), &gate, &*clock)?;
-        let (stop, stopped) = StopHandle::new();
-        let (published, progress) = watch::channel(Progress::default());
+        let ((stop, stopped), (published, progress)) = (StopHandle::new(), watch::channel(Progress::default()));
         let desk = Desk::new(asked.bounds, Handles { stop: stop.clone(), progress: progress.clone() });
         let shared = Arc::new(Shared {
             frontier,
@@ -302,11 +317,12 @@ impl CrawlerBuilder {
             listeners: listeners.clone(),
             control,
             poke: Notify::new(),
+            meters: Meters::default(),
         });
         let (handle, door) = (Control::running(&shared), door(dir.as_deref(), work, &mut notes)?);
         let (pause, paused) = PauseHandle::new();
         let engine = Engine::new(shared, (stopped, paused), published);
-        Ok(Crawler { engine, seeds, notes, stop, pause, listeners, progress, clock, control: handle, door })
+        Ok(Crawler { engine, seeds, notes, stop, pause, listeners, progress, clock, control: handle, door, telemetry })
     }
 }
 

@@ -18,6 +18,7 @@ use comity_gate::{RecalledFile, RecalledRobots, Recorder, RobotsVisit, SiteFileO
 use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 use crate::events::Listeners;
 use crate::open::Work;
@@ -159,6 +160,11 @@ impl Keeper {
         }
     }
 
+    /// The crawl's directory, if it has one.
+    pub(crate) fn dir(&self) -> Option<&Path> {
+        self.store.as_ref().map(|store| store.dir.as_path())
+    }
+
     /// robots.txt requests so far, redirects among them.
     pub(crate) fn robots_requests(&self) -> u64 {
         self.robots.load(Ordering::Relaxed)
@@ -267,7 +273,7 @@ impl Keeper {
             }
             Ok((stored.and_then(|stored| stored.capture), store.sync_if_due(now)?))
         });
-        let (stored, is_synced) = stored_and_synced.await?;
+        let (stored, is_synced) = stored_and_synced.instrument(tracing::debug_span!("archive")).await?;
         if is_synced {
             self.synced.store(true, Ordering::Relaxed);
         } else {

@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [`control`] | what looks at a crawl and steers it, running or stopped |
 //! | [`config`] | the configuration file, its flags' types, and what they resolve to |
+//! | [`telemetry`] | what it tells while it runs: metrics, a page |
 //! | root | [`Crawler`], [`CrawlerBuilder`]; handlers: [`Page`], [`Change`], [`Context`]; what happens: [`Event`], [`UrlOutcome`], [`Summary`], [`Progress`]; [`Pages`], [`Sink`]; [`StopHandle`], [`PauseHandle`]; [`Error`]; [`StoppedCrawl`]: erasure |
 
 mod archive;
@@ -52,6 +53,7 @@ mod stop;
 mod summary;
 #[cfg(test)]
 mod surface;
+pub mod telemetry;
 
 /// The example of the README, compiled.
 #[cfg(doctest)]

@@ -11,6 +11,7 @@ use super::stops::Stops;
 use super::{print, runtime};
 use crate::args::CrawlArgs;
 use crate::exit::{Exit, Failure};
+use crate::log::{is_json, say};
 use crate::settings;
 
 /// `comity crawl`.
@@ -21,9 +22,12 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
         let builder = Crawler::from_config(file).dir(&dir).accept_config(args.accept_config);
         let crawler = builder.accept_loss(args.accept_loss).build()?;
         if let Some(note) = settings::source::remember(&dir, args)? {
-            eprintln!("note: {note}");
+            say(&format!("note: {note}"));
         }
-        eprintln!("crawling into {}", dir.display());
+        say(&format!("crawling into {}", dir.display()));
+        for address in crawler.listens() {
+            say(&format!("listening on http://{address}/"));
+        }
         let summary = watched(crawler).await?;
         super::report::at_end(&dir, &summary).await;
         if args.json {
@@ -48,7 +52,7 @@ pub(crate) async fn watched(crawler: Crawler) -> Result<Summary, Failure> {
 
 async fn obey(mut stops: Stops, stop: StopHandle) {
     stops.next().await;
-    eprintln!("\nfinishing what is in flight; Ctrl-C again stops now");
+    say("\nfinishing what is in flight; Ctrl-C again stops now");
     stop.drain();
     stops.next().await;
     stop.now();
@@ -63,7 +67,7 @@ fn new_dir() -> PathBuf {
 
 /// Progress: a line that rewrites itself on a terminal, a plain line every ten seconds elsewhere.
 async fn show(progress: watch::Receiver<Progress>, clock: std::sync::Arc<dyn comity::policy::Clock>) {
-    let terminal = std::io::stderr().is_terminal();
+    let terminal = std::io::stderr().is_terminal() && !is_json();
     let bar = if terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
         bar.set_style(style);
@@ -80,7 +84,7 @@ async fn show(progress: watch::Receiver<Progress>, clock: std::sync::Arc<dyn com
             bar.set_message(line);
             bar.tick();
         } else {
-            eprintln!("{line}");
+            say(&line);
         }
     }
     bar.finish_and_clear();

@@ -63,14 +63,6 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
     }
 }
 
-/// What is logged when `COMITY_LOG` does not say: a gateway tells each decision, everything else only errors.
-pub(crate) const fn log_filter(cli: &Cli) -> &'static str {
-    match cli.command {
-        Command::Gateway(_) => "error,comity_gateway=info",
-        _ => "error",
-    }
-}
-
 /// Prints data on stdout; a reader that went away is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write as _;

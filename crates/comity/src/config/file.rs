@@ -58,6 +58,9 @@ pub struct ConfigFile {
     /// What is written.
     #[serde(skip_serializing_if = "is_default")]
     pub archive: ArchiveSection,
+    /// What a crawl tells while it runs.
+    #[serde(skip_serializing_if = "is_default")]
+    pub telemetry: TelemetrySection,
     /// The policy gateway; a crawl has no use for it.
     #[serde(skip_serializing_if = "is_default")]
     pub gateway: GatewaySection,
@@ -365,6 +368,20 @@ section! {
 }
 
 section! {
+    /// `[telemetry]`
+    TelemetrySection {
+        /// Where Prometheus may ask for `/metrics`, `"127.0.0.1:9464"`; empty (default): nowhere.
+        metrics: String,
+        /// Where a live page may be looked at, `"127.0.0.1:8780"`; empty (default): nowhere.
+        dashboard: String,
+        /// Whether the two may listen beyond this machine; default false.
+        expose: bool,
+        /// `text` (default) or `json`: how the log on standard error is written.
+        log_format: String,
+    }
+}
+
+section! {
     /// `[gateway]`
     GatewaySection {
         /// Pseudonym in Via, Proxy-Status and decision records; default `comity`.
@@ -465,6 +482,7 @@ impl ConfigFile {
         self.state.overlay(later.state);
         self.frontier.overlay(later.frontier);
         self.archive.overlay(later.archive);
+        self.telemetry.overlay(later.telemetry);
         self.gateway.overlay(later.gateway);
     }
 }

@@ -25,7 +25,7 @@ pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};
 pub use file::{
     AgentSection, ArchiveSection, ConfigFile, CrawlSection, CustomerSection, FetchSection, FrontierSection,
-    GatewaySection, KeysSection, PolitenessSection, RevisitSection, RobotsSection, TrapsSection,
+    GatewaySection, KeysSection, PolitenessSection, RevisitSection, RobotsSection, TelemetrySection, TrapsSection,
 };
 pub use gate::GateSettings;
 pub(crate) use live::live_changes;

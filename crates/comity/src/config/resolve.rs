@@ -21,6 +21,7 @@ use super::{
     ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SignalSettings,
     SitemapSettings, Span, TrapSettings, agent, bounds, classes, discovery, proxies, revisit, signals,
 };
+use crate::telemetry::{self, TelemetrySettings};
 
 /// A configuration that was checked as a whole: what the engine runs on.
 #[derive(Clone, Debug)]
@@ -75,6 +76,8 @@ pub struct CrawlConfig {
     pub classes: Classes,
     /// What is written.
     pub archive: ArchiveConfig,
+    /// What it tells while it runs.
+    pub telemetry: TelemetrySettings,
     /// Settings that were raised to what politeness demands, said in the summary.
     pub notes: Vec<String>,
     /// The configuration as typed, all layers: written to `crawl.toml`.
@@ -189,6 +192,7 @@ impl CrawlConfig {
             store: one_of("[frontier] store", file.frontier.store.as_deref(), &STORES)?,
             classes: classes::classes(&file)?,
             archive: archive(&file)?,
+            telemetry: telemetry::settings(&file.telemetry)?,
             identity: gate.identity,
             fetch,
             types: media_types(file.fetch.accept_types.as_deref())?,
@@ -259,6 +263,7 @@ impl CrawlConfig {
         file.archive.level = self.archive.warc.map(|warc| warc.level);
         file.archive.rollover = self.archive.warc.map(|warc| ByteSize(warc.rollover));
         file.archive.min_free = Some(ByteSize(self.archive.min_free));
+        file.telemetry = telemetry::resolved(&self.telemetry);
         file
     }
 }

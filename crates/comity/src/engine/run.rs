@@ -104,6 +104,11 @@ impl Engine {
         drop(self.shared.handlers.stream.set(handler));
     }
 
+    /// What its visits share.
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
+    }
+
     /// Runs the crawl to its end.
     pub(crate) async fn run(mut self, seeds: &[CrawlUrl]) -> Result<Summary, Error> {
         let outcome = self.crawl(seeds).await;
@@ -369,6 +374,7 @@ impl Engine {
         match (outcome, work) {
             (Err(error), Some(work)) if !error.is_storage() => {
                 tracing::error!(%error, "visit given back");
+                self.shared.meters.failed_inside();
                 self.give_back(work, &error).await
             }
             // A robots.txt: the frontier asks for it again, and allows nothing meanwhile.
@@ -476,6 +482,7 @@ impl Shared {
             Some(hold) => TurnNews::Hold { until: hold.wait.map(|wait| now.after(wait)), reason: hold.reason },
             None => TurnNews::RobotsReady { turn },
         };
+        self.meters.robots(&self.gate.robots_life(&origin).standing(self.clock.wall()));
         self.tally().waited(&turn, now);
         self.frontier.turn(origin, news, now).await?;
         Ok(())

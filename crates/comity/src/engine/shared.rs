@@ -18,6 +18,7 @@ use crate::keep::Keeper;
 use crate::seeds::SeedsWith;
 use crate::sink::SharedSink;
 use crate::sites::Sites;
+use crate::telemetry::Meters;
 use crate::{Error, Tally, UrlOutcome};
 
 /// What every visit of a crawl shares.
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) control: Running,
     /// Wakes the loop when something became leasable outside its own doing.
     pub(crate) poke: Notify,
+    pub(crate) meters: Meters,
 }
 
 /// Told of every URL that leaves the queue.

@@ -121,7 +121,7 @@ impl Shared {
         let span = tracing::debug_span!("visit", hop = trip.hops, depth = trip.depth, attempt = trip.attempt);
         let request = revisit::request(trip);
         let fetched = self.fetch(id, (permit, &request), &mut sink, arrived).instrument(span).await?;
-        let Fetched { mut capture, receipt, outcome } = fetched;
+        let Fetched { mut capture, receipt, outcome } = self.meters.exchanged(fetched);
         revisit::refuse_unasked(&mut capture, &request);
         let sent = receipt.as_ref().is_some_and(|receipt| receipt.sent().is_some());
         let paced = match receipt {

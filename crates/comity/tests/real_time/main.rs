@@ -5,6 +5,7 @@
 
 #[cfg(target_os = "linux")]
 mod memory;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -8,7 +8,7 @@ pub(crate) use self::robots::robots;
 use super::visible::visible;
 
 /// Type, colours in light and dark, widths.
-pub(crate) const BASE: &str = include_str!("base.css");
+pub(crate) const BASE: &str = comity::telemetry::PAGE_STYLE;
 /// Outcomes, marked lines of a robots.txt, tables.
 const RECORD: &str = include_str!("record.css");
 

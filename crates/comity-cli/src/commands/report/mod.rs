@@ -29,6 +29,7 @@ use super::stops::Stops;
 use super::visible::visible;
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
+use crate::log::say;
 
 /// A chain that does not hold gives no report, but what is wrong: exit 1.
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
@@ -99,8 +100,8 @@ pub(crate) async fn at_end(dir: &Path, summary: &comity::Summary) {
         () = stopped => Err("interrupted".to_owned()),
     };
     match outcome {
-        Ok(()) => eprintln!("report: {}", path.display()),
-        Err(problem) => eprintln!("note: {} is not written: {}", path.display(), visible(&problem)),
+        Ok(()) => say(&format!("report: {}", path.display())),
+        Err(problem) => say(&format!("note: {} is not written: {}", path.display(), visible(&problem))),
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) const SECTIONS: &[(&str, &[Rule])] = &[
     ("What it stops at", LIMITS),
     ("Statements about use", SIGNALS),
     ("What is kept", ARCHIVE),
+    ("What it tells while it runs", TELEMETRY),
 ];
 
 const WHO: &[Rule] = &[
@@ -247,6 +248,20 @@ const ARCHIVE: &[Rule] = &[
         Value("The checkpoints of the chain are signed with the key in {}."),
         "No key signs the checkpoints of the chain.",
     ),
+];
+
+const TELEMETRY: &[Rule] = &[
+    rule("telemetry.metrics", Value("Its numbers can be asked for at {}."), "Its numbers can be asked for nowhere."),
+    rule("telemetry.dashboard", Value("A live page is at {}."), "There is no live page."),
+    rule(
+        "telemetry.expose",
+        Words(&[
+            ("true", "Numbers and live page may be reached from other machines."),
+            ("false", "Numbers and live page are for its own machine alone."),
+        ]),
+        UNKNOWN,
+    ),
+    rule("telemetry.log_format", Value("Its log is written as {}."), UNKNOWN),
 ];
 
 /// The keys of `[[override]]`.
