@@ -57,7 +57,7 @@ impl Standing {
             comity::End::Finished => "nothing more could become due".to_owned(),
             comity::End::Limit(key) => format!("the limit {key} was reached"),
             comity::End::Stopped => "it was asked to stop".to_owned(),
-            other => format!("{other:?}"),
+            _ => "in another way".to_owned(),
         };
         Self {
             left: Some(summary.left),
