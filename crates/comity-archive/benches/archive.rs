@@ -12,8 +12,8 @@ mod common;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use comity_archive::{Archive, ArchiveConfig, Event, OsEntropy, SharedArchive, WarcFormat};
@@ -74,6 +74,7 @@ fn contestants(events: &Arc<Vec<Event>>, text: &Arc<Vec<u8>>) -> Vec<Contestant>
     for (name, level, format, threads) in [
         ("archive, gzip 3, one thread", 3, WarcFormat::Gzip, 1),
         ("archive, gzip 3, two threads", 3, WarcFormat::Gzip, 2),
+        ("archive, gzip 3, two workers, others wait", 3, WarcFormat::Gzip, 6),
         ("archive, stored (level 0), one thread", 0, WarcFormat::Gzip, 1),
         ("archive, zstd 3, one thread", 3, WarcFormat::Zstd, 1),
     ] {
@@ -207,9 +208,12 @@ fn archive(dir: &Path, config: ArchiveConfig, events: &[Event], threads: usize) 
     let archive = Archive::create(dir, config, Arc::new(StillClock), Box::new(OsEntropy)).unwrap();
     let shared = SharedArchive::new(archive, Box::new(OsEntropy)).unwrap();
     let next = AtomicUsize::new(0);
+    // As a crawl does it: two prepare, and while one waits for its turn another may be prepared.
+    let workers = Workers { idle: Mutex::new(threads.min(2)), gone_idle: Condvar::new() };
     let work = || {
         while let Some(event) = events.get(next.fetch_add(1, Ordering::Relaxed)) {
-            shared.append(shared.prepare(event.clone()).unwrap()).unwrap();
+            let prepared = workers.run(|| shared.prepare(event.clone()).unwrap());
+            shared.append(prepared).unwrap();
         }
     };
     std::thread::scope(|scope| {
@@ -219,6 +223,22 @@ fn archive(dir: &Path, config: ArchiveConfig, events: &[Event], threads: usize) 
         work();
     });
     shared.close().unwrap();
+}
+
+/// How many may prepare at once.
+struct Workers {
+    idle: Mutex<usize>,
+    gone_idle: Condvar,
+}
+
+impl Workers {
+    fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        *self.gone_idle.wait_while(self.idle.lock().unwrap(), |idle| *idle == 0).unwrap() -= 1;
+        let made = work();
+        *self.idle.lock().unwrap() += 1;
+        self.gone_idle.notify_one();
+        made
+    }
 }
 
 fn report(all: &[Contestant], bytes: u64) {

@@ -14,7 +14,7 @@ pub(crate) fn sha1_label(bytes: &[u8]) -> String {
     label(Sha1::new_with_prefix(bytes))
 }
 
-fn label(hash: Sha1) -> String {
+pub(crate) fn label(hash: Sha1) -> String {
     format!("sha1:{}", data_encoding::BASE32.encode(&hash.finalize()))
 }
 
@@ -41,9 +41,8 @@ impl BlockDigests {
             sums.update(chunk);
             len += chunk.len() as u64;
         })?;
-        let Sums { block, payload, payload256, .. } = sums;
-        let payload_sha256 = Digest::from_bytes(payload256.finalize().into());
-        Ok(Self { len, block: label(block), payload: Some(label(payload)), payload_sha256 })
+        let (block, payload, payload_sha256) = sums.finish();
+        Ok(Self { len, block, payload: Some(payload), payload_sha256 })
     }
 }
 
@@ -63,7 +62,8 @@ const HASH_BLOCK: usize = 64;
 /// Each is a chain of steps that wait for one another, so a core that works on one of them alone is idle most of the time.
 /// They are fed in turns of one hash block: three independent chains lie within what the core looks ahead, and it works
 /// on all of them at once.
-struct Sums {
+#[derive(Debug)]
+pub(crate) struct Sums {
     block: Sha1,
     payload: Sha1,
     payload256: Sha256,
@@ -72,12 +72,18 @@ struct Sums {
 }
 
 impl Sums {
-    fn after(head: &[u8]) -> Self {
-        let lead = head.len().next_multiple_of(HASH_BLOCK) - head.len();
-        Self { block: Sha1::new_with_prefix(head), payload: Sha1::new(), payload256: Sha256::new(), lead }
+    /// Nothing of the body yet.
+    pub(crate) fn after(head: &[u8]) -> Self {
+        Self::going_on(Sha1::new_with_prefix(head), head.len())
     }
 
-    fn update(&mut self, chunk: &[u8]) {
+    /// After a head of `len` bytes that `block` has taken in.
+    pub(crate) fn going_on(block: Sha1, len: usize) -> Self {
+        let lead = len.next_multiple_of(HASH_BLOCK) - len;
+        Self { block, payload: Sha1::new(), payload256: Sha256::new(), lead }
+    }
+
+    pub(crate) fn update(&mut self, chunk: &[u8]) {
         let (lead, rest) = chunk.split_at_checked(self.lead).unwrap_or((chunk, &[]));
         self.block.update(lead);
         let mut turns = rest.chunks(HASH_BLOCK);
@@ -88,6 +94,12 @@ impl Sums {
         }
         let end = (HASH_BLOCK - self.lead + chunk.len()) % HASH_BLOCK;
         self.lead = (HASH_BLOCK - end) % HASH_BLOCK;
+    }
+
+    /// `sha1:…` of the block and of its body, SHA-256 of the body.
+    pub(crate) fn finish(self) -> (String, String, Digest) {
+        let Self { block, payload, payload256, .. } = self;
+        (label(block), label(payload), Digest::from_bytes(payload256.finalize().into()))
     }
 }
 

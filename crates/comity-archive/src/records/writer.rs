@@ -10,12 +10,20 @@ use crate::ArchiveError;
 use crate::append_file::AppendFile;
 use crate::disk::Disk;
 
-/// zstd level of record frames (our choice: 3 is its default, twice the speed of gzip 3 at a better ratio).
+/// zstd level of closed record files (our choice: 3 is its default, twice the speed of gzip 3 at a better ratio).
 const LEVEL: i32 = 3;
 
-/// Makes the frames of record lines.
+/// And of the frames of an open file, which are packed when it closes: a line alone costs 1 µs at this level, where it stays
+/// nearly as it is, and 20 at the other, where it takes half the room.
+const OPEN_LEVEL: i32 = -100;
+
+/// Makes the frames of record lines, for good.
 pub(crate) fn frame_compressor() -> io::Result<Compressor<'static>> {
-    let mut zstd = Compressor::new(LEVEL)?;
+    compressor(LEVEL)
+}
+
+fn compressor(level: i32) -> io::Result<Compressor<'static>> {
+    let mut zstd = Compressor::new(level)?;
     zstd.set_parameter(CParameter::ChecksumFlag(true))?;
     Ok(zstd)
 }
@@ -37,7 +45,7 @@ impl std::fmt::Debug for RecordsWriter {
 
 impl RecordsWriter {
     pub(crate) fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> Result<Self, ArchiveError> {
-        let zstd = frame_compressor().map_err(|e| ArchiveError::io(&folder, e))?;
+        let zstd = compressor(OPEN_LEVEL).map_err(|e| ArchiveError::io(&folder, e))?;
         Ok(Self { disk, folder, zstd, staged: Vec::new(), file: None })
     }
 

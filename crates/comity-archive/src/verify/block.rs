@@ -1,9 +1,10 @@
 use comity_policy::Digest;
-use sha1::Sha1;
-use sha2::{Digest as _, Sha256};
+use sha1::{Digest as _, Sha1};
 
 use super::erasures::ErasureId;
+use crate::digests::{Sums, label};
 use crate::warc::stream::WarcHead;
+use crate::warc::text::end_of_head;
 
 /// The longest HTTP head, or block of WARC fields, that is held to be compared.
 const MAX_TEXT: usize = 4 << 20;
@@ -11,50 +12,70 @@ const MAX_TEXT: usize = 4 << 20;
 /// What is computed over a block while it passes.
 #[derive(Debug)]
 pub(super) struct Block {
-    sha1: Sha1,
-    payload: Option<(Sha1, Sha256, u64)>,
+    state: State,
     /// The HTTP head with its closing empty line, or the block of a metadata record.
     pub(super) text: Vec<u8>,
-    is_http: Option<bool>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nothing came yet.
+    Begin,
+    /// In an HTTP head.
+    Head(Sha1),
+    /// Behind it; how long the payload is so far.
+    Payload(Box<Sums>, u64),
+    /// Of another kind: one sum.
+    Other(Sha1),
 }
 
 impl Block {
     pub(super) fn new() -> Self {
-        Self { sha1: Sha1::new(), payload: None, text: Vec::new(), is_http: None }
+        Self { state: State::Begin, text: Vec::new() }
     }
 
     pub(super) fn take(&mut self, head: &WarcHead, piece: &[u8]) {
-        self.sha1.update(piece);
-        let is_http = *self.is_http.get_or_insert_with(|| matches!(head.kind(), "request" | "response" | "revisit"));
-        if let Some(payload) = &mut self.payload {
-            payload.0.update(piece);
-            payload.1.update(piece);
-            payload.2 += piece.len() as u64;
-            return;
+        let Self { state, text } = self;
+        if matches!(state, State::Begin) {
+            let is_http = matches!(head.kind(), "request" | "response" | "revisit");
+            *state = if is_http { State::Head(Sha1::new()) } else { State::Other(Sha1::new()) };
         }
-        let from = self.text.len().saturating_sub(3);
-        let room = MAX_TEXT.saturating_sub(self.text.len()).min(piece.len());
-        self.text.extend_from_slice(piece.get(..room).unwrap_or_default());
-        if !is_http {
-            return;
-        }
-        let found = self.text.get(from..).and_then(|fresh| fresh.windows(4).position(|w| w == b"\r\n\r\n"));
-        if let Some(at) = found {
-            let payload = self.text.split_off(from + at + 4);
-            let (mut sha1, mut sha256) = (Sha1::new(), Sha256::new());
-            sha1.update(&payload);
-            sha256.update(&payload);
-            self.payload = Some((sha1, sha256, payload.len() as u64));
+        match state {
+            State::Begin => {}
+            State::Payload(sums, length) => {
+                sums.update(piece);
+                *length += piece.len() as u64;
+            }
+            State::Other(sha1) => {
+                sha1.update(piece);
+                let room = MAX_TEXT.saturating_sub(text.len()).min(piece.len());
+                text.extend_from_slice(piece.get(..room).unwrap_or_default());
+            }
+            State::Head(sha1) => {
+                let end = end_of_head(text, piece);
+                let (of_head, payload) = piece.split_at_checked(end.unwrap_or(piece.len())).unwrap_or((piece, &[]));
+                sha1.update(of_head);
+                let room = MAX_TEXT.saturating_sub(text.len()).min(of_head.len());
+                text.extend_from_slice(of_head.get(..room).unwrap_or_default());
+                if end.is_some() {
+                    let mut sums = Sums::going_on(sha1.clone(), text.len());
+                    sums.update(payload);
+                    *state = State::Payload(Box::new(sums), payload.len() as u64);
+                }
+            }
         }
     }
 
     pub(super) fn finish(self) -> Facts {
-        let payload = self.payload.map(|(sha1, sha256, length)| Payload {
-            sha1: label(sha1),
-            sha256: Digest::from_bytes(sha256.finalize().into()),
-            length,
-        });
-        Facts { sha1: label(self.sha1), payload, text: self.text }
+        let Self { state, text } = self;
+        match state {
+            State::Begin => Facts { sha1: label(Sha1::new()), payload: None, text },
+            State::Head(sha1) | State::Other(sha1) => Facts { sha1: label(sha1), payload: None, text },
+            State::Payload(sums, length) => {
+                let (block, sha1, sha256) = sums.finish();
+                Facts { sha1: block, payload: Some(Payload { sha1, sha256, length }), text }
+            }
+        }
     }
 }
 
@@ -108,8 +129,4 @@ impl Facts {
         let text = std::str::from_utf8(&self.text).ok()?;
         text.lines().find_map(|line| line.strip_prefix("comity-record: sha256:")?.parse().ok())
     }
-}
-
-fn label(hash: Sha1) -> String {
-    format!("sha1:{}", data_encoding::BASE32.encode(&hash.finalize()))
 }

@@ -28,7 +28,7 @@ impl Coder {
     pub(crate) fn begin(&mut self, len: u64, out: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::Gzip(gzip) => {
-                gzip.begin(out);
+                gzip.begin(len, out);
                 Ok(())
             }
             Self::Zstd(zstd) => zstd.begin(len),

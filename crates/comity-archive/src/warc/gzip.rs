@@ -2,6 +2,8 @@ use std::io;
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
+use super::short::{MOST, Short, stored_block};
+
 /// Header of every member: deflate, no flags, mtime 0, no extra flags, unknown system (RFC 1952 §2.3).
 ///
 /// No time and no name, so that the output depends on the content only.
@@ -10,23 +12,58 @@ pub(super) const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 /// Free room kept ahead of the compressor.
 const ROOM: usize = 32 * 1024;
 
+/// The highest level at which short texts have a compressor of their own: above it the last byte counts.
+const MOST_SHORT_LEVEL: u32 = 6;
+
 /// Writes gzip members one after the other; the compressor is reset between them, never rebuilt.
 #[derive(Debug)]
 pub(crate) struct Gzip {
+    level: u32,
     compress: Compress,
+    short: Short,
+    /// A short member, until it is whole.
+    text: Vec<u8>,
+    way: Way,
     crc: Crc,
     failed: bool,
+}
+
+/// How the member under way is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As it is.
+    Stored,
+    /// At once, when it is whole.
+    Short,
+    /// As it comes.
+    Stream,
 }
 
 impl Gzip {
     /// `level` 0 to 9.
     pub(crate) fn new(level: u32) -> Self {
-        Self { compress: Compress::new(Compression::new(level), false), crc: Crc::new(), failed: false }
+        Self {
+            level,
+            compress: Compress::new(Compression::new(level), false),
+            short: Short::new(),
+            text: Vec::new(),
+            way: Way::Stream,
+            crc: Crc::new(),
+            failed: false,
+        }
     }
 
-    /// Starts a member at the end of `out`.
-    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
-        self.compress.reset();
+    /// Starts a member of `len` bytes at the end of `out`.
+    pub(crate) fn begin(&mut self, len: u64, out: &mut Vec<u8>) {
+        self.way = match self.level {
+            0 => Way::Stored,
+            1..=MOST_SHORT_LEVEL if len <= MOST as u64 => Way::Short,
+            _ => Way::Stream,
+        };
+        if self.way == Way::Stream {
+            self.compress.reset();
+        }
+        self.text.clear();
         self.crc.reset();
         self.failed = false;
         out.extend_from_slice(&HEADER);
@@ -35,7 +72,13 @@ impl Gzip {
     /// Compresses more of the member.
     pub(crate) fn write(&mut self, input: &[u8], out: &mut Vec<u8>) {
         self.crc.update(input);
-        self.run(input, FlushCompress::None, out);
+        match self.way {
+            Way::Stored => input.chunks(usize::from(u16::MAX)).for_each(|part| stored_block(part, false, out)),
+            // Longer than was said: such a member is never used.
+            Way::Short if self.text.len() + input.len() > MOST => self.failed = true,
+            Way::Short => self.text.extend_from_slice(input),
+            Way::Stream => self.run(input, FlushCompress::None, out),
+        }
     }
 
     /// Ends the member: CRC and length (RFC 1952 §2.3.1).
@@ -43,7 +86,11 @@ impl Gzip {
     /// # Errors
     /// When the compressor failed anywhere in the member: `out` must not be used then.
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        self.run(&[], FlushCompress::Finish, out);
+        match self.way {
+            Way::Stored => stored_block(&[], true, out),
+            Way::Short => self.short.deflate(&self.text, out),
+            Way::Stream => self.run(&[], FlushCompress::Finish, out),
+        }
         out.extend_from_slice(&self.crc.sum().to_le_bytes());
         out.extend_from_slice(&self.crc.amount().to_le_bytes());
         if self.failed { Err(io::Error::other("deflate failed")) } else { Ok(()) }
@@ -80,7 +127,7 @@ mod tests {
             let mut gzip = Gzip::new(level);
             let mut out = Vec::new();
             for part in [&text[..], b"", b"x"] {
-                gzip.begin(&mut out);
+                gzip.begin(part.len() as u64, &mut out);
                 part.chunks(70_001).for_each(|chunk| gzip.write(chunk, &mut out));
                 gzip.finish(&mut out).unwrap();
             }

@@ -5,6 +5,7 @@ use flate2::{Crc, Decompress, FlushDecompress, Status};
 use super::gzip::HEADER;
 use super::reader::{Damage, WarcError};
 use super::record::{Grammar, Head, parse_head};
+use super::text::end_of_head;
 use crate::counting::Counting;
 
 /// How a zstd frame begins (RFC 8878 §3.1.1).
@@ -183,19 +184,18 @@ impl Parser {
         if self.head.is_some() {
             return self.block(piece, each);
         }
-        let from = self.header.len().saturating_sub(3);
-        self.header.extend_from_slice(piece);
-        let found = self.header.get(from..).and_then(|fresh| fresh.windows(4).position(|w| w == b"\r\n\r\n"));
-        let Some(end) = found.map(|at| from + at) else {
+        let Some(of_head) = end_of_head(&self.header, piece) else {
+            self.header.extend_from_slice(piece);
             let long = self.header.len() > MAX_HEADER_BYTES;
             return if long { Err(Grammar::new("the header is too long")) } else { Ok(()) };
         };
-        let Head { fields, length, .. } = parse_head(self.header.get(..end).unwrap_or_default())?;
+        let (of_head, block) = piece.split_at_checked(of_head).unwrap_or((piece, &[]));
+        self.header.extend_from_slice(of_head);
+        let header = std::mem::take(&mut self.header);
+        let Head { fields, length, .. } = parse_head(header.strip_suffix(b"\r\n\r\n").unwrap_or(&header))?;
         self.left = length;
         self.head = Some(WarcHead { offset: self.offset, length: 0, fields, block_length: length });
-        let rest = self.header.split_off(end + 4);
-        self.header = Vec::new();
-        self.block(&rest, each)
+        self.block(block, each)
     }
 
     fn block(&mut self, piece: &[u8], each: &mut dyn FnMut(&WarcHead, &[u8])) -> Result<(), Grammar> {
@@ -228,7 +228,7 @@ mod tests {
 
     fn member(text: &[u8]) -> Vec<u8> {
         let (mut gzip, mut out) = (Gzip::new(3), Vec::new());
-        gzip.begin(&mut out);
+        gzip.begin(text.len() as u64, &mut out);
         gzip.write(text, &mut out);
         gzip.finish(&mut out).unwrap();
         out

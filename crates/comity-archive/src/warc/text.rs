@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use memchr::memmem;
+
 /// A value on one line of `application/warc-fields`: controls are written as escapes, a backslash is doubled.
 ///
 /// Nothing from outside can end a line or start a field (archive reference §10: "escape CR/LF, fold nothing"). Other
@@ -53,6 +55,20 @@ pub(crate) fn target_uri(url: &str) -> String {
     uri
 }
 
+/// How many bytes of `piece` belong to a head that ends with an empty line, of which `held` came before; `None` where it does
+/// not end in this piece.
+pub(crate) fn end_of_head(held: &[u8], piece: &[u8]) -> Option<usize> {
+    const END: &[u8] = b"\r\n\r\n";
+    let begun = held.get(held.len().saturating_sub(END.len() - 1)..).unwrap_or_default();
+    if !begun.is_empty() {
+        let both: Vec<u8> = begun.iter().chain(piece.iter().take(END.len() - 1)).copied().collect();
+        if let Some(at) = memmem::find(&both, END) {
+            return Some(at + END.len() - begun.len());
+        }
+    }
+    memmem::find(piece, END).map(|at| at + END.len())
+}
+
 /// RFC 3986 §3.3 and §3.4: pchar, `/` and `?`, without the `%` of an escape.
 const fn is_uri_byte(byte: u8) -> bool {
     matches!(byte,
@@ -78,6 +94,24 @@ mod tests {
         ];
         for (value, line) in rows {
             assert_eq!(one_line(value), line, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_head_ends_at_its_first_empty_line_wherever_pieces_end() {
+        for text in ["a: b\r\n\r\nbody\r\n\r\n", "\r\n\r\n\r\n", "\r\r\n\r\nx", "a\n\nb\r\n\r"] {
+            let end = text.find("\r\n\r\n").map(|at| at + 4);
+            for size in 1..text.len() {
+                let (mut held, mut found) = (Vec::new(), None);
+                for piece in text.as_bytes().chunks(size) {
+                    found = end_of_head(&held, piece).map(|of_piece| held.len() + of_piece);
+                    if found.is_some() {
+                        break;
+                    }
+                    held.extend_from_slice(piece);
+                }
+                assert_eq!(found, end, "{text:?} in pieces of {size}");
+            }
         }
     }
 

@@ -373,8 +373,10 @@ fn rewritten(member: &[u8], from: &str, to: &str) -> Vec<u8> {
     let spare = text.lines().find(|line| line.starts_with("WARC-Cipher-Suite")).unwrap().to_owned() + "\r\n";
     let text = text.replacen(&spare, "", 1);
     let noise = data_encoding::BASE32.encode(&Sha256::digest(from.as_bytes()));
-    let made = (1..=noise.len()).find_map(|n| {
-        let text = text.replacen("\r\n\r\n", &format!("\r\nX: {}\r\n\r\n", &noise[..n]), 1);
+    // Many texts of each length: their members differ by a byte or two, so that one fits, whatever made the member.
+    let mut parts = (1..noise.len()).flat_map(|n| (0..noise.len() - n).map(move |at| at..at + n));
+    let made = parts.find_map(|part| {
+        let text = text.replacen("\r\n\r\n", &format!("\r\nX: {}\r\n\r\n", &noise[part]), 1);
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         gzip.write_all(text.as_bytes()).unwrap();
         let mut made = gzip.finish().unwrap();
