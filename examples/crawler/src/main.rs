@@ -10,11 +10,16 @@
 //! It shows what a crawler author writes: settings from a file, a handler for pages, Ctrl-C, the summary. Everything
 //! that keeps it polite is not here, because it cannot be left out.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use comity::config::ConfigFile;
-use comity::{Crawler, Page, StopHandle, Summary};
+use comity::{Crawler, CrawlerBuilder, Page, StopHandle, Summary};
+
+/// Where lines go: standard output, or what a test reads.
+type Out = Arc<Mutex<dyn Write + Send>>;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -44,7 +49,7 @@ fn arguments() -> Option<(PathBuf, Option<PathBuf>)> {
 }
 
 async fn crawl(config: &PathBuf, dir: Option<PathBuf>) -> Result<Summary, comity::Error> {
-    let mut builder = Crawler::from_config(ConfigFile::read(config)?).each_page(show);
+    let mut builder = crawler(ConfigFile::read(config)?, Arc::new(Mutex::new(io::stdout())));
     if let Some(dir) = dir {
         builder = builder.dir(dir);
     }
@@ -53,14 +58,20 @@ async fn crawl(config: &PathBuf, dir: Option<PathBuf>) -> Result<Summary, comity
     crawler.run().await
 }
 
+/// A crawler that prints every page.
+fn crawler(config: ConfigFile, out: Out) -> CrawlerBuilder {
+    Crawler::from_config(config)
+        .each_page(move |page| show(page, &mut *out.lock().unwrap_or_else(PoisonError::into_inner)))
+}
+
 /// Status, URL and title of a page; for the pages that a signal speaks about, what it says.
-#[expect(clippy::print_stdout, reason = "a command line tool speaks on stdout")]
-fn show(page: &Page) {
+fn show(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let title = page.title().unwrap_or("(no title)");
-    println!("{} {}  {title}", page.status(), page.url());
+    writeln!(out, "{} {}  {title}", page.status(), page.url())?;
     for statement in page.signals().statements() {
-        println!("    {} {}: {}", statement.source, statement.purpose, statement.verdict);
+        writeln!(out, "    {} {}: {}", statement.source, statement.purpose, statement.verdict)?;
     }
+    Ok(())
 }
 
 /// Ctrl-C once: finish what is in flight; twice: stop now.
@@ -72,3 +83,6 @@ async fn obey_interrupts(stop: StopHandle) {
         stop.now();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,8 @@ async fn what_arrives_is_polite() {
     assert_eq!(refused.reason(), Some(Reason::RobotsDisallow));
     let rule = refused.no_permit().and_then(NoPermit::decision).and_then(|decision| decision.rule.clone()).unwrap();
     assert_eq!((rule.pattern.as_str(), rule.line), ("/private", 3));
+    let told = format!("robots.disallow: Disallow: {}, line {}\n", rule.pattern, rule.line);
+    assert!(include_str!("../README.md").contains(&told));
     let audit = Auditor::new().floor(Duration::from_secs(1)).examine(&web);
     assert!(audit.is_clean(), "{audit}");
     assert_eq!((audit.robots_requests, audit.page_requests), (1, 2));
