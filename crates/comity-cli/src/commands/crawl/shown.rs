@@ -200,7 +200,8 @@ mod tests {
 
     #[test]
     fn the_budget_that_ends_first_is_told_with_its_time() {
-        let progress = Progress { spent_pages: 400, elapsed: Duration::from_secs(60), ..Progress::default() };
+        let mut progress = Progress::default();
+        (progress.spent_pages, progress.elapsed) = (400, Duration::from_secs(60));
         let shown = |pages, seconds: Option<u64>| Shown {
             max_pages: pages,
             max_duration: seconds.map(Duration::from_secs),
