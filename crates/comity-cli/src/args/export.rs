@@ -9,10 +9,10 @@ use super::AskerArgs;
 pub(crate) struct ExportArgs {
     /// The crawl directory.
     pub(crate) dir: PathBuf,
-    /// What the content is to be used for: search, ai_input, ai_train or tdm.
+    /// What the content is to be used for: search, ai_input, ai_train or tdm [required without --parquet].
     #[arg(long = "for", value_name = "PURPOSE")]
     pub(crate) purpose: Purpose,
-    /// The folder to write; it must not exist.
+    /// The folder to write; it must not exist [required without --parquet].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// What is written of the usable pages.

@@ -50,11 +50,11 @@ fn rows_are_told_once_and_in_one_sentence() {
     }
 }
 
-/// Whether a kind of key takes a value.
-type Takes = fn(Kind) -> bool;
+/// A value, and which kinds of key take it.
+type Sample = (&'static str, fn(Kind) -> bool);
 
-/// Values of every kind of TOML, and which kinds of key take them.
-const SAMPLES: [(&str, Takes); 7] = [
+/// Values of every kind of TOML.
+const SAMPLES: [Sample; 7] = [
     ("true", |kind| kind == Kind::Switch),
     ("7", |kind| kind == Kind::Number),
     ("\"7d\"", |kind| matches!(kind, Kind::Text | Kind::Choice(_) | Kind::Path | Kind::Span)),
