@@ -46,7 +46,8 @@ where
     Crawler::builder("ExtractBot/0.1 (+https://example.com/bot)").seed(seed).on_page(move |page, _ctx| {
         let (fields, out) = (fields.clone(), out.clone());
         async move {
-            if page.status() != 200 || page.head().is_none() {
+            let is_html = page.header("content-type").is_some_and(|kind| kind.contains("html"));
+            if page.status() != 200 || !is_html {
                 return Ok(());
             }
             let mut line = serde_json::to_vec(&item(&page, &fields)?)?;
