@@ -48,7 +48,7 @@
 //! | judge it | [`Observer::audit`], [`Auditor`], [`Audit`], [`Violation`], [`Breach`] |
 //! | know what was to be found | [`Observer::expected`], [`Expected`] |
 //! | put proxies between a client and the web | [`ExitNet`] |
-//! | have its sites answer by https, too | [`SecureNet`], of the feature `hostile` |
+//! | have its sites answer by https, too | `SecureNet`, of the feature `hostile` |
 //! | have servers that misbehave | module `hostile`, of the feature of that name |
 
 mod answer;
