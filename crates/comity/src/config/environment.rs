@@ -17,9 +17,12 @@ pub struct Environment {
     ignored: Vec<String>,
 }
 
-/// First words of variables that are no settings: what is logged, what tests and benchmarks take, and what Kubernetes sets in
-/// every pod beside a service of the name `comity`.
-const OTHERS: [&str; 9] = ["LOG", "TEST", "BENCH", "SIM", "PEERS", "BLESS", "WRITE", "SERVICE", "PORT"];
+/// What is logged, by target and level: no setting, and a whole name, so that `COMITY_LOG_FORMAT` is not taken for one of its kind.
+const LOG: &str = "COMITY_LOG";
+
+/// First words of variables that are no settings: what tests and benchmarks take, and what Kubernetes sets in every pod beside a
+/// service of the name `comity`.
+const OTHERS: [&str; 8] = ["TEST", "BENCH", "SIM", "PEERS", "BLESS", "WRITE", "SERVICE", "PORT"];
 
 impl Environment {
     /// Reads the variables that begin with `COMITY_`; `below` is what the files said, whose `credentials_env` names are no settings.
@@ -96,7 +99,7 @@ fn is_unknown(name: &str, below: &ConfigFile) -> Result<bool, ConfigError> {
     let rest = name.trim_start_matches("COMITY_");
     let first = rest.split('_').next().unwrap_or_default();
     let named = below.fetch.proxy.iter().flatten().any(|proxy| proxy.credentials_env.as_deref() == Some(name));
-    if named || OTHERS.contains(&first) {
+    if named || name == LOG || OTHERS.contains(&first) {
         return Ok(false);
     }
     if let Some(section) =
@@ -215,6 +218,7 @@ mod tests {
             ("COMITY_FETCH_HTTP", "1.1", "[fetch]\nhttp = \"1.1\""),
             ("COMITY_FETCH_RESOLVE", "a.test=127.0.0.1", "[fetch]\nresolve = { \"a.test\" = \"127.0.0.1\" }"),
             ("COMITY_FETCH_RESOLVE", "{ \"a.test\" = \"::1\" }", "[fetch]\nresolve = { \"a.test\" = \"::1\" }"),
+            ("COMITY_TELEMETRY_METRICS", "127.0.0.1:9464", "[telemetry]\nmetrics = \"127.0.0.1:9464\""),
             ("COMITY_GATEWAY_CUSTOMER_ID", "c1", "[gateway.customer]\nid = \"c1\""),
         ];
         for (name, text, file) in rows {
@@ -250,6 +254,8 @@ mod tests {
             ("COMITY_POLITNESS_DELAY", "COMITY_POLITENESS_DELAY"),
             ("COMITY_DELAY", "COMITY_POLITENESS_DELAY"),
             ("COMITY_MAX_PAGES", "COMITY_CRAWL_MAX_PAGES"),
+            ("COMITY_LOG_FORMAT", "COMITY_TELEMETRY_LOG_FORMAT"),
+            ("COMITY_METRICS", "COMITY_TELEMETRY_METRICS"),
             ("COMITY_NO_SUCH_THING", "comity config keys"),
             ("COMITY_OVERRIDE", "--config"),
         ];

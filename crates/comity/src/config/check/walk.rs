@@ -118,9 +118,12 @@ impl<'a> Walk<'a> {
 
     fn unknown_key(&mut self, section: &Section, name: &str, at: usize) {
         let owner = keys::all().find(|(_, key)| key.name == name).map(|(owner, _)| owner);
-        let hint = owner.map(|owner| format!("it stands in {}", owner.head())).or_else(|| {
-            nearest(name, section.keys.iter().map(|key| key.name), 0.8).map(|near| format!("did you mean {near}?"))
-        });
+        let near = |from: f64| {
+            nearest(name, section.keys.iter().map(|key| key.name), from).map(|near| format!("did you mean {near}?"))
+        };
+        // A letter too few is likelier than another section: `origin` is a key of [[terms]], and `origins` one of [[override]].
+        let hint =
+            near(0.95).or_else(|| owner.map(|owner| format!("it stands in {}", owner.head()))).or_else(|| near(0.8));
         self.tell(at, Some(format!("{} {name}", section.head())), "unknown key".to_owned(), hint);
     }
 

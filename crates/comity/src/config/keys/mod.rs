@@ -231,6 +231,7 @@ pub const SECTIONS: &[Section] = &[
     store::STATE,
     store::FRONTIER,
     store::ARCHIVE,
+    store::TELEMETRY,
     gateway::GATEWAY,
     gateway::CUSTOMER,
 ];

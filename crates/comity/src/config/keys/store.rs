@@ -1,7 +1,7 @@
-//! `[state]`, `[frontier]`, `[archive]`.
+//! `[state]`, `[frontier]`, `[archive]`, `[telemetry]`.
 
 use super::Form::Once;
-use super::Kind::{Choice, Number, Path, Size, Span, Switch, Texts};
+use super::Kind::{Choice, Number, Path, Size, Span, Switch, Text, Texts};
 use super::Unset::{None, Value};
 use super::{Key, Section};
 
@@ -72,5 +72,39 @@ pub(super) const ARCHIVE: Section = Section {
         .source("decision 43"),
         Key::new("signing_key", Path, None("unsigned"), "File with the Ed25519 key that signs checkpoints.")
             .source("decision 41"),
+    ],
+};
+
+pub(super) const TELEMETRY: Section = Section {
+    name: "telemetry",
+    form: Once,
+    about: "what a crawl tells while it runs",
+    keys: &[
+        Key::new(
+            "metrics",
+            Text,
+            Value("\"\""),
+            "Address and port at which `/metrics` is answered in Prometheus' text format; empty: nowhere.",
+        )
+        .flag("--metrics")
+        .source("decision 61"),
+        Key::new("dashboard", Text, Value("\"\""), "Address and port of a live page; empty: nowhere.")
+            .flag("--dashboard")
+            .source("decision 61"),
+        Key::new(
+            "expose",
+            Switch,
+            Value("false"),
+            "Whether the two may listen beyond this machine, where nobody is asked who they are.",
+        )
+        .source("decision 61"),
+        Key::new(
+            "log_format",
+            Choice(&["text", "json"]),
+            Value("\"text\""),
+            "How the log on standard error is written; of crawls and gateways.",
+        )
+        .flag("--log-format")
+        .source("decision 61"),
     ],
 };
