@@ -225,13 +225,21 @@ fn a_crawl_runs_under_its_variables_and_remembers_them() {
         "--dir",
         dir.to_str().unwrap(),
     ];
-    let set = [("COMITY_POLITENESS_DELAY", "7s"), ("COMITY_AGENT_PURPOSES", "search,tdm")];
+    let set = [
+        ("COMITY_POLITENESS_DELAY", "7s"),
+        ("COMITY_AGENT_PURPOSES", "search,tdm"),
+        ("COMITY_GATEWAY_API_KEY_SHA256", "s3cret"),
+        ("COMITY_GATEWAY_CUSTOMER_PASSWORD_SHA256", "s3cret"),
+    ];
     let output = with_env(home.path(), &set, &[&args[..], &["--delay", "6s"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let written = fs::read_to_string(dir.join("crawl.toml")).unwrap();
     assert!(written.contains("delay = \"6s\"") && written.contains("\"tdm\""), "{written}");
     let source = fs::read_to_string(dir.join("state/source.toml")).unwrap();
     assert!(source.contains("[environment.agent]") && source.contains("delay = \"7s\""), "{source}");
+    for text in [&written, &source] {
+        assert!(!text.contains("s3cret"), "a crawl's directory holds no secret of a gateway: {text}");
+    }
     let shown: Value = serde_json::from_slice(
         &comity(home.path(), &["config", "show", "--dir", dir.to_str().unwrap(), "--json"]).stdout,
     )
