@@ -183,6 +183,33 @@ fn every_setting_is_shown_with_the_layer_that_it_comes_from() {
     assert!(checked.status.success(), "{}{}", stdout(&checked), text);
 }
 
+/// What people paste when a crawl does not start.
+#[test]
+fn a_login_in_a_url_is_not_shown_wherever_it_was_written() {
+    let home = TempDir::new().unwrap();
+    let file = home.path().join("f.toml");
+    let url = "http://u:s3cret@h.test:1";
+    let files = [
+        String::new(),
+        format!("[fetch]\nproxies = [\"http://h.test:1\", \"{url}\"]\n"),
+        format!("[[fetch.proxy]]\nurl = \"{url}\"\n"),
+        format!("[crawl]\nseeds = [\"{url}/\"]\n"),
+    ];
+    for text in files {
+        fs::write(&file, &text).unwrap();
+        let set: &[(&str, &str)] = if text.is_empty() { &[("COMITY_FETCH_PROXIES", url)] } else { &[] };
+        for form in [&[][..], &["--json"][..]] {
+            let args = [&["config", "show", "--config", file.to_str().unwrap()][..], form].concat();
+            let output = with_env(home.path(), set, &args);
+            let said = stdout(&output) + &stderr(&output);
+            assert!(!said.contains("s3cret") && said.contains("not shown"), "{text}{form:?}: {said}");
+        }
+    }
+    fs::write(&file, "[agent]\ncontact = \"https://a.test/@us\"\n").unwrap();
+    let said = stdout(&comity(home.path(), &["config", "show", "--config", file.to_str().unwrap()]));
+    assert!(said.contains("https://a.test/@us"), "{said}");
+}
+
 #[test]
 fn a_variable_that_is_no_setting_stops_the_crawl_before_it_begins() {
     let home = TempDir::new().unwrap();
