@@ -195,19 +195,16 @@ fn a_new_crate_is_the_kept_one() {
     let again =
         Command::new(env!("CARGO_BIN_EXE_comity")).args(["new", "starter"]).current_dir(home.path()).output().unwrap();
     assert_eq!(again.status.code(), Some(2), "nothing is written over");
-    // Without a checkout it depends on the published crates.
-    let published = Command::new(env!("CARGO_BIN_EXE_comity"))
+    // Without a checkout there is nothing that it could depend on: nothing is written, and it is said what to do.
+    let alone = Command::new(env!("CARGO_BIN_EXE_comity"))
         .args(["new", "my-bot"])
         .current_dir(home.path())
         .env("HOME", home.path())
         .output()
         .unwrap();
-    assert!(published.status.success(), "{}", stderr(&published));
-    assert!(
-        fs::read_to_string(home.path().join("my-bot/Cargo.toml"))
-            .unwrap()
-            .contains(&format!("comity = \"{}\"", env!("CARGO_PKG_VERSION")))
-    );
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(stderr(&alone).contains("git clone") && stderr(&alone).contains("--comity"), "{}", stderr(&alone));
+    assert!(!home.path().join("my-bot").exists());
 }
 
 #[test]
