@@ -229,7 +229,7 @@ fn service_and_container_name_what_there_is() {
     let (mut copied, mut from_build) = (Vec::new(), Vec::new());
     for row in words("COPY") {
         match row.first().is_some_and(|first| first == "--from=build") {
-            true => from_build.extend(row.get(1).cloned()),
+            true => from_build.extend(row.iter().find(|word| !word.starts_with("--")).cloned()),
             false => copied.extend(row[..row.len() - 1].iter().cloned()),
         }
     }
@@ -240,7 +240,9 @@ fn service_and_container_name_what_there_is() {
     for needed in ["crates", "examples", "configs", "docs", "Cargo.toml", "Cargo.lock"] {
         assert!(copied.iter().any(|path| path == needed), "{needed} is not copied");
     }
-    assert_eq!(from_build, ["/src/target/dist/comity"]);
+    assert_eq!(from_build, ["/src/target/dist/comity", "/crawls"]);
+    // Who runs it owns where it writes: as a new volume, and as a folder of the host.
+    assert!(file.contains("--chown=65532:65532 /crawls /crawls\n") && file.contains("-v ./crawls:/crawls:U "));
     assert!(
         file.contains("--profile dist -p comity-cli")
             && fs::read_to_string(in_house("Cargo.toml")).unwrap().contains("[profile.dist]")
