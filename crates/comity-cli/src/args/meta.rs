@@ -25,7 +25,7 @@ pub(crate) struct NewArgs {
     /// URL or e-mail address at which a site reaches you [default: that of `comity init`, else one to fill in].
     #[arg(long, value_name = "URL|E-MAIL")]
     pub(crate) contact: Option<String>,
-    /// A checkout of comity that the crate depends on by path [default: the published version].
+    /// The checkout of comity that the crate depends on, as a whole path or as seen from NAME; required until comity is published.
     #[arg(long, value_name = "DIR")]
     pub(crate) comity: Option<PathBuf>,
 }

@@ -36,7 +36,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("config check", "comity config check crawl.toml"),
     ("config schema", "comity config schema"),
     ("config keys", "comity config keys --json"),
-    ("new", "comity new my-crawler"),
+    ("new", "comity new my-crawler --comity ~/comity"),
     ("completions", "comity completions bash"),
     ("man", "comity man --out man1"),
     ("gateway", "comity gateway --config gateway.toml"),

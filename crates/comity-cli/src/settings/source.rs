@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use comity::config::ConfigFile;
+use comity::config::{ConfigFile, GatewaySection};
 use comity_url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,8 @@ fn environment_of(file: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     let mut said = read_environment(&files)?.layer().clone();
     // As with flags: the crawl knows its seeds.
     said.crawl.seeds = None;
+    // A crawl has no gateway, whose secrets would stand in its directory.
+    said.gateway = GatewaySection::default();
     Ok(said)
 }
 

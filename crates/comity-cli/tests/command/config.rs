@@ -183,6 +183,33 @@ fn every_setting_is_shown_with_the_layer_that_it_comes_from() {
     assert!(checked.status.success(), "{}{}", stdout(&checked), text);
 }
 
+/// What people paste when a crawl does not start.
+#[test]
+fn a_login_in_a_url_is_not_shown_wherever_it_was_written() {
+    let home = TempDir::new().unwrap();
+    let file = home.path().join("f.toml");
+    let url = "http://u:s3cret@h.test:1";
+    let files = [
+        String::new(),
+        format!("[fetch]\nproxies = [\"http://h.test:1\", \"{url}\"]\n"),
+        format!("[[fetch.proxy]]\nurl = \"{url}\"\n"),
+        format!("[crawl]\nseeds = [\"{url}/\"]\n"),
+    ];
+    for text in files {
+        fs::write(&file, &text).unwrap();
+        let set: &[(&str, &str)] = if text.is_empty() { &[("COMITY_FETCH_PROXIES", url)] } else { &[] };
+        for form in [&[][..], &["--json"][..]] {
+            let args = [&["config", "show", "--config", file.to_str().unwrap()][..], form].concat();
+            let output = with_env(home.path(), set, &args);
+            let said = stdout(&output) + &stderr(&output);
+            assert!(!said.contains("s3cret") && said.contains("not shown"), "{text}{form:?}: {said}");
+        }
+    }
+    fs::write(&file, "[agent]\ncontact = \"https://a.test/@us\"\n").unwrap();
+    let said = stdout(&comity(home.path(), &["config", "show", "--config", file.to_str().unwrap()]));
+    assert!(said.contains("https://a.test/@us"), "{said}");
+}
+
 #[test]
 fn a_variable_that_is_no_setting_stops_the_crawl_before_it_begins() {
     let home = TempDir::new().unwrap();
@@ -225,13 +252,21 @@ fn a_crawl_runs_under_its_variables_and_remembers_them() {
         "--dir",
         dir.to_str().unwrap(),
     ];
-    let set = [("COMITY_POLITENESS_DELAY", "7s"), ("COMITY_AGENT_PURPOSES", "search,tdm")];
+    let set = [
+        ("COMITY_POLITENESS_DELAY", "7s"),
+        ("COMITY_AGENT_PURPOSES", "search,tdm"),
+        ("COMITY_GATEWAY_API_KEY_SHA256", "s3cret"),
+        ("COMITY_GATEWAY_CUSTOMER_PASSWORD_SHA256", "s3cret"),
+    ];
     let output = with_env(home.path(), &set, &[&args[..], &["--delay", "6s"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let written = fs::read_to_string(dir.join("crawl.toml")).unwrap();
     assert!(written.contains("delay = \"6s\"") && written.contains("\"tdm\""), "{written}");
     let source = fs::read_to_string(dir.join("state/source.toml")).unwrap();
     assert!(source.contains("[environment.agent]") && source.contains("delay = \"7s\""), "{source}");
+    for text in [&written, &source] {
+        assert!(!text.contains("s3cret"), "a crawl's directory holds no secret of a gateway: {text}");
+    }
     let shown: Value = serde_json::from_slice(
         &comity(home.path(), &["config", "show", "--dir", dir.to_str().unwrap(), "--json"]).stdout,
     )

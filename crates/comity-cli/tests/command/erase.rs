@@ -216,8 +216,12 @@ fn an_erasure_under_way_bars_whoever_only_reads() {
     let before = everything(&dir, &dir);
     let (shown, out) = (dir.to_str().unwrap(), home.path().join("out"));
     let out = out.to_str().unwrap();
-    let rows: [&[&str]; 6] = [
+    let rows: [&[&str]; 10] = [
         &["records", shown],
+        &["report", shown],
+        &["report", shown, "--html"],
+        &["report", shown, "--policy"],
+        &["report", shown, "--public-summary"],
         &["wacz", shown, "--out", out],
         &["export", shown, "--for", "search", "--out", out],
         &["dossier", "http://a.test", "--dir", shown, "--out", out],

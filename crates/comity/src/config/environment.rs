@@ -45,7 +45,7 @@ impl Environment {
             variables.into_iter().filter(|(name, _)| name.starts_with("COMITY_")).collect();
         for (name, text) in variables {
             let Some((section, key)) = known.get(&name) else {
-                if is_unknown(&name, below)? {
+                if is_unknown(&name, &text, below)? {
                     environment.ignored.push(name);
                 }
                 continue;
@@ -95,11 +95,11 @@ impl Environment {
 }
 
 /// False for names that are known to be no settings, true for those that are near none.
-fn is_unknown(name: &str, below: &ConfigFile) -> Result<bool, ConfigError> {
+fn is_unknown(name: &str, text: &str, below: &ConfigFile) -> Result<bool, ConfigError> {
     let rest = name.trim_start_matches("COMITY_");
     let first = rest.split('_').next().unwrap_or_default();
     let named = below.fetch.proxy.iter().flatten().any(|proxy| proxy.credentials_env.as_deref() == Some(name));
-    if named || name == LOG || OTHERS.contains(&first) {
+    if named || name == LOG || OTHERS.contains(&first) || is_of_a_service(name, text) {
         return Ok(false);
     }
     if let Some(section) =
@@ -123,6 +123,25 @@ fn is_unknown(name: &str, below: &ConfigFile) -> Result<bool, ConfigError> {
         return Err(wrong.hint("`comity config keys` lists them all; unset it, or spell it as there"));
     }
     Ok(true)
+}
+
+/// Whether Kubernetes sets this in every pod beside a service whose name begins with `comity-`: `COMITY_GATEWAY_SERVICE_HOST`,
+/// `COMITY_GATEWAY_PORT_3128_TCP_ADDR`, and `COMITY_GATEWAY_PORT`, which is told from a setting by the URL that it holds
+/// (kubernetes.io, Service, environment variables).
+fn is_of_a_service(name: &str, text: &str) -> bool {
+    let is_link = ["tcp://", "udp://", "sctp://"].iter().any(|scheme| text.starts_with(scheme));
+    let of_port = |rest: &str| {
+        let mut words = rest.split('_');
+        let is_number = words.next().is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_protocol = words.next().is_some_and(|word| ["TCP", "UDP", "SCTP"].contains(&word));
+        let is_part = words.next().is_none_or(|word| ["PROTO", "PORT", "ADDR"].contains(&word));
+        is_number && is_protocol && is_part && words.next().is_none()
+    };
+    name.ends_with("_SERVICE_HOST")
+        || name.ends_with("_SERVICE_PORT")
+        || name.contains("_SERVICE_PORT_")
+        || name.ends_with("_PORT") && is_link
+        || name.match_indices("_PORT_").any(|(at, found)| name.get(at + found.len()..).is_some_and(of_port))
 }
 
 /// The text of a variable as a value of its key's kind.
@@ -268,6 +287,37 @@ mod tests {
         let environment = read(&others.map(|name| (name, "x"))).unwrap();
         assert_eq!(environment, Environment::default());
         assert_eq!(read(&[("COMITY_FOO", "x")]).unwrap().ignored(), ["COMITY_FOO"]);
+    }
+
+    #[test]
+    fn what_kubernetes_sets_for_a_service_of_our_name_is_passed_over_and_no_setting_is() {
+        let names = [
+            "SERVICE_HOST",
+            "SERVICE_PORT",
+            "SERVICE_PORT_PROXY",
+            "PORT",
+            "PORT_3128_TCP",
+            "PORT_3128_TCP_PROTO",
+            "PORT_3128_TCP_PORT",
+            "PORT_3128_TCP_ADDR",
+            "PORT_53_UDP_ADDR",
+        ];
+        for service in ["", "GATEWAY_", "METRICS_", "CRAWL_", "MY_OWN_CRAWLER_", "PORT_"] {
+            for name in names {
+                let name = format!("COMITY_{service}{name}");
+                assert_eq!(read(&[(&name, "tcp://10.0.0.1:3128")]).unwrap(), Environment::default(), "{name}");
+            }
+        }
+        for name in
+            ["GATEWAY_PORT", "GATEWAY_PORT_3128", "GATEWAY_PORT_X_TCP", "GATEWAY_PORT_80_TCP_HOST", "FETCH_HOST"]
+        {
+            assert!(read(&[(&format!("COMITY_{name}"), "3128")]).is_err(), "{name}");
+        }
+        assert!(
+            keys::all()
+                .filter_map(|(section, key)| section.variable(key))
+                .all(|name| !is_of_a_service(&name, "tcp://a"))
+        );
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn settings(layers: &Layers, merged: &ConfigFile) -> Vec<Setting> {
         if section.form == Form::Many {
             if let Some(value) = at(&typed, section.name) {
                 let from = layers.source_of_list(section);
-                settings.push(Setting { section, key: None, value: Some(value.clone()), from });
+                settings.push(Setting { section, key: None, value: Some(without_logins(value.clone())), from });
             }
             continue;
         }
@@ -92,7 +92,21 @@ fn same(key: &Key, value: &Value) -> bool {
 }
 
 fn hidden(key: &Key, value: Value) -> Value {
-    if key.secret { Value::String("(secret)".to_owned()) } else { value }
+    if key.secret { Value::String("(secret)".to_owned()) } else { without_logins(value) }
+}
+
+/// Logins have no place in a URL, and nobody takes them from one; where somebody wrote one all the same, it is not repeated.
+fn without_logins(value: Value) -> Value {
+    match value {
+        Value::String(text) if holds_login(&text) => Value::String("(not shown: it holds a login)".to_owned()),
+        Value::Array(all) => Value::Array(all.into_iter().map(without_logins).collect()),
+        Value::Table(all) => Value::Table(all.into_iter().map(|(key, one)| (key, without_logins(one))).collect()),
+        other => other,
+    }
+}
+
+fn holds_login(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or(rest).contains('@'))
 }
 
 fn object(setting: &Setting) -> Json {

@@ -36,6 +36,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
             Failure::usage(format!("{} exists already", dir.display())).hint("choose another name, or move it away")
         );
     }
+    let checkout = checkout(args.comity.as_deref(), &args.name)?;
     let own = settings::of_user()?.agent;
     let agent = args.agent.clone().unwrap_or_else(|| agent_of(&args.name));
     let contact = args.contact.clone().or(own.contact).unwrap_or_else(|| TO_FILL_IN.to_owned());
@@ -44,8 +45,8 @@ pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
             .replace("{{crate}}", &args.name.replace('-', "_"))
             .replace("{{agent}}", &agent)
             .replace("{{contact}}", &contact)
-            .replace("{{comity}}", &dependency(args.comity.as_deref(), "comity"))
-            .replace("{{testweb}}", &dependency(args.comity.as_deref(), "comity-testweb"))
+            .replace("{{comity}}", &dependency(checkout, "comity"))
+            .replace("{{testweb}}", &dependency(checkout, "comity-testweb"))
     };
     let files: Vec<(&str, String)> = FILES.iter().map(|(path, text)| (*path, filled(text))).collect();
     // The settings are checked before anything is written, with the words of the crawl itself.
@@ -81,11 +82,19 @@ fn agent_of(name: &str) -> String {
     format!("{}/0.1.0", name.split('-').map(capital).collect::<String>())
 }
 
-fn dependency(checkout: Option<&Path>, package: &str) -> String {
-    match checkout {
-        None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
-        Some(checkout) => format!("{{ path = {:?} }}", checkout.join("crates").join(package).display().to_string()),
-    }
+/// What the crate depends on. Nothing of ours is on crates.io: a version there would be nobody's, or whoever took the name.
+fn checkout<'a>(given: Option<&'a Path>, name: &str) -> Result<&'a Path, Failure> {
+    given.ok_or_else(|| {
+        let how = format!(
+            "git clone {} and then: comity new {name} --comity PATH, whole or as seen from {name}/",
+            env!("CARGO_PKG_REPOSITORY")
+        );
+        Failure::usage("the crate needs a checkout of comity, which is not on crates.io").hint(how)
+    })
+}
+
+fn dependency(checkout: &Path, package: &str) -> String {
+    format!("{{ path = {:?} }}", checkout.join("crates").join(package).display().to_string())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

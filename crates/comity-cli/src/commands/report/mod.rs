@@ -37,6 +37,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     if !dir.join("records").is_dir() {
         return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
     }
+    none_begun(dir)?;
     if !args.policy && !args.public_summary {
         return happened(args);
     }
@@ -56,7 +57,6 @@ fn broken(dir: &Path, problem: &str) -> Exit {
 /// What happened: a text, all numbers, or the page.
 fn happened(args: &ReportArgs) -> Result<Exit, Failure> {
     let dir = &args.dir;
-    none_begun(dir)?;
     let made = SystemClock::new().wall().to_string();
     let report = match Report::read(dir, made, Standing::ask(dir)) {
         Ok(report) => report,
