@@ -176,6 +176,7 @@ mod tests {
 
     #[test]
     fn every_flag_says_what_it_does_and_what_holds_without_it() {
+        let mut silent: Vec<String> = Vec::new();
         for (path, leaf) in all() {
             for arg in leaf
                 .get_arguments()
