@@ -3,8 +3,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use comity_policy::{
-    AskedPace, Hold, Judgement, OptOuts, Reason, Refusal, Reviews, RobotsLife, RobotsPolicy, SiteFiles, Standing,
-    Terms, Turn, Vantage, WallTime,
+    AskedPace, Hold, Judgement, OptOuts, Reason, Refusal, Reviews, RobotsLife, RobotsPolicy, SiteFile, SiteFiles,
+    Standing, Terms, Turn, Vantage, WallTime,
 };
 use comity_url::{CrawlUrl, Origin};
 use moka::sync::Cache;
@@ -87,16 +87,23 @@ impl RobotsCache {
         self.files.as_ref()
     }
 
-    /// The files of `key` that have to be asked for. None where robots.txt is not known: what it names is not, either.
-    pub(crate) fn files_due(&self, key: &RobotsKey, reviews: &Reviews, now: WallTime) -> Vec<FileKey> {
+    /// The files that a judgement of `key` needs, and what is known of each. None where robots.txt is not known: what it names
+    /// is not, either.
+    pub(crate) fn files_needed(
+        &self,
+        key: &RobotsKey,
+        reviews: &Reviews,
+        now: WallTime,
+    ) -> Vec<(FileKey, Option<Arc<SiteFile>>)> {
         let (Some(files), Some(entry)) = (&self.files, self.entries.get(key)) else { return Vec::new() };
-        if entry.barred.is_some() { Vec::new() } else { files.due(key, &entry.licences, reviews, now) }
+        if entry.barred.is_some() { Vec::new() } else { files.needed(key, &entry.licences, reviews, now) }
     }
 
-    /// What pages of `key` had named was asked for.
-    pub(crate) fn want_nothing(&self, key: &RobotsKey) {
+    /// All that a judgement of `key` needs was looked at: it has these, and what its pages named is asked for.
+    pub(crate) fn files_known(&self, key: RobotsKey, found: Vec<(FileKey, Arc<SiteFile>)>, now: WallTime) {
         if let Some(files) = &self.files {
-            files.want(key, |_| false);
+            files.want(&key, |_| false);
+            files.keep_for(key, found, now);
         }
     }
 
@@ -233,7 +240,7 @@ mod tests {
     use super::*;
     use crate::files::FileKey;
     use comity_policy::{
-        Digest, RobotsCopy, RobotsEvent, SeededRandom, SiteCopy, SiteFile, SiteFileKind, SiteFileState, SiteRules,
+        Digest, RobotsCopy, RobotsEvent, SeededRandom, SiteCopy, SiteFileKind, SiteFileState, SiteRules,
     };
     use comity_robots::RuleSet;
 

@@ -15,17 +15,23 @@ use tracing::Instrument as _;
 
 use crate::admit::Errand;
 use crate::cache::{Barred, RobotsKey};
-use crate::files::FileKey;
+use crate::files::{FileKey, FileNews};
 use crate::gate::{Gate, Inner};
 use crate::reading::{Asked, FileSink, Hop, KeptFile, MOST_READ, Reading, read_hop};
 use crate::trail::Trail;
 use crate::{RobotsNews, RobotsVisit};
 
-/// A robots.txt fetch under way: whoever wants the result waits on the same channel.
+/// A fetch under way: whoever wants the result waits on the same channel.
 #[derive(Debug)]
-pub(crate) struct Flight {
-    pub(crate) news: watch::Receiver<Option<RobotsNews>>,
+pub(crate) struct Flight<News> {
+    pub(crate) news: watch::Receiver<Option<News>>,
     pub(crate) task: tokio::task::AbortHandle,
+}
+
+impl<News> Flight<News> {
+    pub(crate) fn is_flying(&self) -> bool {
+        !self.task.is_finished()
+    }
 }
 
 /// A turn that lies further ahead than this is told instead of waited for: the origin is left alone meanwhile.
@@ -85,12 +91,14 @@ impl Gate {
     /// Waits until no flight is under way; after [`Gate::drain`] that is one exchange at most.
     pub async fn landed(&self) {
         loop {
-            let flying = |flight: &&Flight| !flight.task.is_finished();
-            let under_way = self.flights().values().find(flying).map(|one| one.news.clone());
-            let other = || self.file_flights().values().find(flying).map(|one| one.news.clone());
-            let Some(mut news) = under_way.or_else(other) else { return };
+            let robots = self.flights().values().find(|one| one.is_flying()).map(|one| one.news.clone());
+            let file = self.file_flights().values().find(|one| one.is_flying()).map(|one| one.news.clone());
             // Landed, or its task was aborted or panicked.
-            let _ = news.changed().await;
+            let _ = match (robots, file) {
+                (Some(mut news), _) => news.changed().await,
+                (None, Some(mut news)) => news.changed().await,
+                (None, None) => return,
+            };
             // The sender goes before its task has ended.
             tokio::task::yield_now().await;
         }
@@ -107,14 +115,14 @@ impl Gate {
         }
     }
 
-    pub(crate) fn file_flights(&self) -> std::sync::MutexGuard<'_, HashMap<FileKey, Flight>> {
+    pub(crate) fn file_flights(&self) -> std::sync::MutexGuard<'_, HashMap<FileKey, Flight<FileNews>>> {
         self.inner.file_flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The channel of the flight for `key`, started now unless one is under way; `None` when none is due.
     fn join(&self, key: &RobotsKey, when: When) -> Option<watch::Receiver<Option<RobotsNews>>> {
         let mut flights = self.flights();
-        if let Some(flight) = flights.get(key).filter(|flight| !flight.task.is_finished()) {
+        if let Some(flight) = flights.get(key).filter(|flight| flight.is_flying()) {
             return Some(flight.news.clone());
         }
         if when == When::Due && !self.inner.cache.is_due(key, self.inner.clock.wall()) {
@@ -127,7 +135,7 @@ impl Gate {
         Some(news)
     }
 
-    fn flights(&self) -> std::sync::MutexGuard<'_, HashMap<RobotsKey, Flight>> {
+    fn flights(&self) -> std::sync::MutexGuard<'_, HashMap<RobotsKey, Flight<RobotsNews>>> {
         self.inner.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

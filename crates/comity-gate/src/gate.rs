@@ -17,14 +17,14 @@ use tokio::sync::{Semaphore, watch};
 use crate::cache::{Idle, RobotsCache, RobotsKey};
 use crate::change::places;
 use crate::compiler::Compiler;
-use crate::files::{AskFiles, FileKey};
+use crate::files::{AskFiles, FileKey, FileNews};
 use crate::flight::Flight;
 use crate::optouts::LiveOptOuts;
 use crate::overrides::Expiry;
 use crate::parks::Parks;
 use crate::queues::Queues;
 use crate::rates::Rates;
-use crate::{NoRecorder, OptOutFiles, Rate, Recorder, StateDir};
+use crate::{NoRecorder, OptOutFiles, Rate, Recorder, RobotsNews, StateDir};
 
 /// The settings of a gate.
 #[derive(Clone, Debug)]
@@ -107,9 +107,9 @@ pub(crate) struct Inner {
     pub(crate) expiry: Expiry,
     pub(crate) compiler: Compiler,
     pub(crate) cache: RobotsCache,
-    pub(crate) flights: Mutex<HashMap<RobotsKey, Flight>>,
+    pub(crate) flights: Mutex<HashMap<RobotsKey, Flight<RobotsNews>>>,
     /// For the files of sites: a map of its own, so that no robots.txt ever waits for one.
-    pub(crate) file_flights: Mutex<HashMap<FileKey, Flight>>,
+    pub(crate) file_flights: Mutex<HashMap<FileKey, Flight<FileNews>>>,
     /// True once nothing more is to be asked for.
     pub(crate) closing: watch::Sender<bool>,
     pub(crate) places: Arc<Semaphore>,

@@ -84,15 +84,14 @@ impl Gate {
         }
     }
 
-    /// Puts what is remembered of a file in force; true when that spares the request. What an earlier process received is kept as
-    /// evidence first.
-    pub(crate) async fn recall_file(&self, key: &FileKey) -> bool {
+    /// Puts what is remembered of a file in force, and gives it. What an earlier process received is kept as evidence first.
+    pub(crate) async fn recall_file(&self, key: &FileKey) -> Option<Arc<SiteFile>> {
         let found = self.with_state({
             let key = key.clone();
             move |state| state.recall_file(&key)
         });
         let (Some(Some(found)), Some(files), Some(url)) = (found.await, self.inner.cache.files(), key.url()) else {
-            return false;
+            return None;
         };
         let RecalledCopy { mut file, copy, by } = found;
         let kept = RecalledFile {
@@ -112,9 +111,9 @@ impl Gate {
             }
             self.remember_file(key, &file).await;
         }
-        let spared = !file.is_due(self.inner.clock.wall());
-        files.store(key.clone(), Arc::new(file));
-        spared
+        let file = Arc::new(file);
+        files.store(key.clone(), file.clone());
+        Some(file)
     }
 
     /// Remembers a file, before it comes into force.

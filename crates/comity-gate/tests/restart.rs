@@ -414,3 +414,31 @@ async fn a_restart_asks_no_tdmrep_json_again_within_its_life() {
         assert_eq!(known(&third).unwrap().copy.is_some(), is_there, "{name}: what was not learnt takes nothing back");
     }
 }
+
+/// More than is held in memory: what was looked at for a judgement is there for it, whatever the cache lets go, and what is
+/// remembered is asked for once.
+#[tokio::test(start_paused = true)]
+async fn what_the_cache_lets_go_is_not_asked_for_again() {
+    const ORIGINS: usize = 36;
+    let rule = "{\"location\":\"/\",\"tdm-reservation\":1,\"x\":\"".to_owned() + &"x".repeat(2000) + "\"}";
+    let body = format!("[{}]", vec![rule; 500].join(","));
+    let site = |n: usize| {
+        let file = Answer::status(200).content("application/json", body.clone());
+        Site::new().name(format!("s{n}.test")).page(TDMREP, file)
+    };
+    let url = |n: usize| CrawlUrl::parse(&format!("http://s{n}.test/")).unwrap();
+    let (net, observer) = (0..ORIGINS).fold(Web::builder(1), |web, n| web.site(site(n))).build().unwrap().in_memory();
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::asking(&net, dir.path(), START, &Arc::default());
+    let judged = |round: &str, n: usize| {
+        let Judgement::Allow(allowance) = process.gate.judge(&url(n)) else { panic!("{round}, {n}") };
+        assert!(allowance.decision().site.tdmrep.as_ref().unwrap().copy.is_some(), "{round}, {n}");
+    };
+    for round in ["asked", "recalled"] {
+        for n in 0..ORIGINS {
+            assert_eq!(process.gate.robots(url(n).origin()).await.hold, None);
+            judged(round, n);
+        }
+        assert_eq!(tdmrep_requests(&observer), ORIGINS, "{round}");
+    }
+}

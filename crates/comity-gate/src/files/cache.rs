@@ -7,6 +7,7 @@ use comity_url::CrawlUrl;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
+use super::waiting::Waiting;
 use super::{AskFiles, FileKey};
 use crate::cache::RobotsKey;
 
@@ -33,8 +34,15 @@ pub(crate) struct FileCache {
     asks: AskFiles,
     tdmrep: bool,
     entries: Cache<FileKey, Arc<SiteFile>>,
+    /// Those of origins that are about to be judged.
+    waiting: Waiting,
     /// What pages have named.
     named: Cache<RobotsKey, Arc<[Named]>>,
+}
+
+/// Bytes that an entry takes, those of the cache counted.
+pub(super) fn weight(key: &FileKey, file: &Arc<SiteFile>) -> u32 {
+    u32::try_from(file.heap_bytes() + key.url_bytes() + 320).unwrap_or(u32::MAX)
 }
 
 /// What is known for a judgement.
@@ -52,10 +60,6 @@ pub(crate) struct Known {
 impl FileCache {
     /// `tdmrep` says whether that is asked for under the declared purposes. `None` when nothing is asked for at all.
     pub(crate) fn new(asks: AskFiles, tdmrep: bool) -> Option<Self> {
-        let weight = |key: &FileKey, file: &Arc<SiteFile>| {
-            let named = key.url_bytes();
-            u32::try_from(file.heap_bytes() + named + 320).unwrap_or(u32::MAX)
-        };
         // By age alone: the newest was asked for because a page waits for it, and would be asked for again at once.
         let entries = Cache::builder().eviction_policy(EvictionPolicy::lru()).weigher(weight).max_capacity(MOST_BYTES);
         let asks_any = tdmrep || asks.ai_txt || asks.licences || asks.terms;
@@ -63,6 +67,7 @@ impl FileCache {
             asks,
             tdmrep,
             entries: entries.build(),
+            waiting: Waiting::default(),
             named: Cache::builder().max_capacity(MOST_NAMING).build(),
         })
     }
@@ -79,8 +84,19 @@ impl FileCache {
         self.entries.insert(key, file);
     }
 
+    /// What is known of a file, within its life.
+    pub(crate) fn in_life(&self, key: &FileKey, now: WallTime) -> Option<Arc<SiteFile>> {
+        self.entries.get(key).filter(|file| !file.is_due(now))
+    }
+
+    #[cfg(test)]
     pub(crate) fn is_due(&self, key: &FileKey, now: WallTime) -> bool {
-        self.entries.get(key).is_none_or(|file| file.is_due(now))
+        self.in_life(key, now).is_none()
+    }
+
+    /// The next judgement of `key` has these, whatever the cache lets go until then.
+    pub(crate) fn keep_for(&self, key: RobotsKey, files: Vec<(FileKey, Arc<SiteFile>)>, now: WallTime) {
+        self.waiting.keep(key, files, now);
     }
 
     /// Pages of `key` have named these: those of them that may be asked for.
@@ -115,35 +131,55 @@ impl FileCache {
     pub(crate) fn known(&self, key: &RobotsKey, licences: &[CrawlUrl], reviews: &Reviews, now: WallTime) -> Known {
         let mut known = Known::default();
         let (origin, vantage) = key;
+        let kept = self.waiting.take(key);
+        let find = |file: &FileKey| self.find(file, &kept, now);
         let mut look = |file: FileKey| {
-            let found = self.entries.get(&file);
+            let found = find(&file);
             let is_due = found.as_ref().is_none_or(|file| file.is_due(now));
             known.is_due |= is_due;
             known.had_any |= is_due && found.is_some();
-            (found, is_due)
+            found
         };
         let own = |kind| FileKey::of(kind, origin.clone(), *vantage);
-        let tdmrep = if self.tdmrep { look(own(SiteFileKind::Tdmrep)).0 } else { None };
-        let ai_txt = if self.asks.ai_txt { look(own(SiteFileKind::AiTxt)).0 } else { None };
+        let tdmrep = if self.tdmrep { look(own(SiteFileKind::Tdmrep)) } else { None };
+        let ai_txt = if self.asks.ai_txt { look(own(SiteFileKind::AiTxt)) } else { None };
         let named = |url: &CrawlUrl| {
-            let file = look(FileKey::at(SiteFileKind::Licence, url.clone())).0?;
+            let file = look(FileKey::at(SiteFileKind::Licence, url.clone()))?;
             Some(NamedLicence { url: url.clone(), carrier: RslCarrier::Robots, file })
         };
         let licences = licences.iter().filter_map(named).collect();
         known.files = SiteFiles { tdmrep, ai_txt, licences };
+        let is_due = |file: &FileKey| find(file).is_none_or(|file| file.is_due(now));
         if self.asks.terms {
             let reviewed = reviews.of(origin).iter().map(|one| FileKey::at(SiteFileKind::Terms, one.url().clone()));
-            known.terms_due = reviewed.fold(false, |due, file| due | self.is_due(&file, now));
+            known.terms_due = reviewed.fold(false, |due, file| due | is_due(&file));
             known.is_due |= known.terms_due;
         }
         if let Some(named) = self.named.get(key) {
-            known.is_due |= named.iter().any(|one| one.wanted && self.is_due(&one.key, now));
+            known.is_due |= named.iter().any(|one| one.wanted && is_due(&one.key));
         }
         known
     }
 
-    /// The files of `key` that have to be asked for, in their order.
-    pub(crate) fn due(&self, key: &RobotsKey, licences: &[CrawlUrl], reviews: &Reviews, now: WallTime) -> Vec<FileKey> {
+    /// One file for a judgement, which `kept` was waiting for. What is only there comes back into the cache: it is in use.
+    fn find(&self, key: &FileKey, kept: &[(FileKey, Arc<SiteFile>)], now: WallTime) -> Option<Arc<SiteFile>> {
+        let held = self.entries.get(key);
+        if held.as_ref().is_some_and(|file| !file.is_due(now)) {
+            return held;
+        }
+        let Some((_, file)) = kept.iter().find(|(one, file)| one == key && !file.is_due(now)) else { return held };
+        self.entries.insert(key.clone(), file.clone());
+        Some(file.clone())
+    }
+
+    /// The files that a judgement of `key` needs, in the order in which they are asked for, and what is known of each.
+    pub(crate) fn needed(
+        &self,
+        key: &RobotsKey,
+        licences: &[CrawlUrl],
+        reviews: &Reviews,
+        now: WallTime,
+    ) -> Vec<(FileKey, Option<Arc<SiteFile>>)> {
         let (origin, vantage) = key;
         let mut all = Vec::new();
         let own = |kind| FileKey::of(kind, origin.clone(), *vantage);
@@ -156,8 +192,12 @@ impl FileCache {
         }
         let named = self.named.get(key);
         all.extend(named.iter().flat_map(|all| &**all).filter(|one| one.wanted).map(|one| one.key.clone()));
-        all.retain(|file| self.is_due(file, now));
-        all
+        let kept = self.waiting.look(key);
+        let found = |file: FileKey| {
+            let known = self.find(&file, &kept, now).filter(|file| !file.is_due(now));
+            (file, known)
+        };
+        all.into_iter().map(found).collect()
     }
 
     /// The licences that the groups for us name, each once.

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::FileKey;
 use crate::flight::{Flight, RESOLVER_RETRIES, RESOLVER_WAIT, When};
-use crate::{Admission, Gate, RobotsNews, SiteFileOutcome, SiteFileVisit};
+use crate::{Admission, Gate, SiteFileOutcome, SiteFileVisit};
 
 /// Redirects that are followed on the way (TDMRep allows them and names no number; our choice: as of robots.txt).
 const MOST_HOPS: u8 = 5;
@@ -41,22 +41,28 @@ enum NoTurn {
 }
 
 impl Gate {
-    /// Makes sure that the files of `origin` are known as well as they can be now; joins fetches under way. `Some`: not yet.
+    /// Makes sure that the files of `origin` are known as well as they can be now, and that its next judgement has them; joins
+    /// fetches under way. `Some`: not yet.
     pub(crate) async fn site_files(&self, origin: &Origin) -> Option<Hold> {
         let key = self.key(origin);
-        let due = self.inner.cache.files_due(&key, &self.terms().reviews, self.inner.clock.wall());
-        if due.is_empty() {
+        let needed = self.inner.cache.files_needed(&key, &self.terms().reviews, self.inner.clock.wall());
+        if needed.is_empty() {
             return None;
         }
-        for file in due {
-            let Some(hold) = self.site_file(&file).await else { continue };
-            if file.origin() == origin || *self.inner.closing.borrow() {
-                return Some(hold);
-            }
-            // Nobody waits for the turn of another origin.
-            self.put_file(&file, self.outcome(SiteFileState::Unreachable, None)).await;
+        let mut found = Vec::with_capacity(needed.len());
+        for (name, known) in needed {
+            let file = match known {
+                Some(file) => file,
+                None => match self.site_file(&name).await {
+                    Ok(file) => file,
+                    Err(hold) if name.origin() == origin || *self.inner.closing.borrow() => return Some(hold),
+                    // Nobody waits for the turn of another origin.
+                    Err(_) => self.put_file(&name, self.outcome(SiteFileState::Unreachable, None)).await,
+                },
+            };
+            found.push((name, file));
         }
-        self.inner.cache.want_nothing(&key);
+        self.inner.cache.files_known(key, found, self.inner.clock.wall());
         None
     }
 
@@ -72,17 +78,21 @@ impl Gate {
         let (site, now) = (self.key(origin), self.inner.clock.wall());
         let keys = named.iter().map(|(kind, url)| FileKey::at(*kind, url.clone())).collect();
         let keys = files.name(&site, keys);
-        let learning = async {
-            for key in keys.iter().flatten() {
-                let _learnt = self.site_file(key).await;
-            }
-        };
-        if keys.iter().flatten().any(|key| files.is_due(key, now)) {
+        let mut learnt: Vec<_> = keys.iter().map(|key| files.in_life(key.as_ref()?, now)).collect();
+        if keys.iter().zip(&learnt).any(|(key, known)| key.is_some() && known.is_none()) {
+            let learning = async {
+                for (key, known) in keys.iter().zip(&mut learnt) {
+                    if let (Some(key), None) = (key, &known) {
+                        *known = self.site_file(key).await.ok();
+                    }
+                }
+            };
             let _all = tokio::time::timeout(patience, learning).await;
-            let now = self.inner.clock.wall();
-            files.want(&site, |file| keys.iter().flatten().any(|key| key == file) && files.is_due(file, now));
+            let all = keys.iter().zip(&learnt);
+            files.want(&site, |file| all.clone().any(|(key, known)| key.as_ref() == Some(file) && known.is_none()));
         }
-        keys.iter().map(|key| files.get(key.as_ref()?)).collect()
+        let held = |(key, known): (&Option<FileKey>, Option<_>)| known.or_else(|| files.get(key.as_ref()?));
+        keys.iter().zip(learnt).map(held).collect()
     }
 
     /// What is known of a licence that an answer names; `None` where nothing is, or none is asked for.
@@ -111,67 +121,81 @@ impl Gate {
         self.inner.cache.files().map(super::FileCache::asks).unwrap_or_default()
     }
 
-    async fn site_file(&self, key: &FileKey) -> Option<Hold> {
-        let mut news = self.join_file(key)?;
+    /// One file as well as it can be known now; else when to look again.
+    async fn site_file(&self, key: &FileKey) -> FileNews {
+        // The task was aborted or panicked: nothing was learnt.
+        let lost = || Hold { reason: Reason::FetchCancelled, wait: Some(PATIENCE) };
+        let mut news = match self.join_file(key).ok_or_else(lost)? {
+            Joined::Known(file) => return Ok(file),
+            Joined::Flight(news) => news,
+        };
         loop {
             if let Some(found) = news.borrow_and_update().clone() {
-                return found.hold;
+                return found;
             }
-            if news.changed().await.is_err() {
-                // The task was aborted or panicked: nothing was learnt.
-                return Some(Hold { reason: Reason::FetchCancelled, wait: Some(PATIENCE) });
-            }
+            news.changed().await.map_err(|_| lost())?;
         }
     }
 
-    /// The channel of the fetch under way, begun now if one is due.
-    fn join_file(&self, key: &FileKey) -> Option<watch::Receiver<Option<RobotsNews>>> {
+    /// The fetch under way, begun now if one is due.
+    fn join_file(&self, key: &FileKey) -> Option<Joined> {
+        let files = self.inner.cache.files()?;
         let mut flights = self.file_flights();
-        if let Some(flight) = flights.get(key).filter(|flight| !flight.task.is_finished()) {
-            return Some(flight.news.clone());
+        if let Some(flight) = flights.get(key).filter(|flight| flight.is_flying()) {
+            return Some(Joined::Flight(flight.news.clone()));
         }
-        if !self.inner.cache.files()?.is_due(key, self.inner.clock.wall()) {
-            return None;
+        if let Some(file) = files.in_life(key, self.inner.clock.wall()) {
+            return Some(Joined::Known(file));
         }
         let (sender, news) = watch::channel(None);
         let task = tokio::spawn(fly(self.clone(), key.clone(), sender)).abort_handle();
         flights.insert(key.clone(), Flight { news: news.clone(), task });
-        Some(news)
+        Some(Joined::Flight(news))
     }
 }
 
+/// How a fetch ended: what is known of the file now, or when to look again.
+pub(crate) type FileNews = Result<Arc<SiteFile>, Hold>;
+
+/// What whoever wants a file has to do with it.
+enum Joined {
+    /// Nothing.
+    Known(Arc<SiteFile>),
+    /// To wait.
+    Flight(watch::Receiver<Option<FileNews>>),
+}
+
 /// The task of one fetch. Boxed: a redirect to another origin asks for robots.txt there.
-fn fly(
-    gate: Gate,
-    key: FileKey,
-    sender: watch::Sender<Option<RobotsNews>>,
-) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+fn fly(gate: Gate, key: FileKey, sender: watch::Sender<Option<FileNews>>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {
-        let hold = gate.learn_file(&key).await;
+        let found = gate.learn_file(&key).await;
         gate.file_flights().remove(&key);
-        drop(sender.send(Some(gate.news(key.origin(), hold))));
+        drop(sender.send(Some(found)));
     })
 }
 
 impl Gate {
     /// Follows the chain to its end, and puts in force what it came to.
-    async fn learn_file(&self, key: &FileKey) -> Option<Hold> {
-        let files = self.inner.cache.files()?;
-        if files.get(key).is_none() && self.recall_file(key).await {
-            return None;
+    async fn learn_file(&self, key: &FileKey) -> FileNews {
+        let nowhere = || Hold { reason: Reason::FetchCancelled, wait: Some(PATIENCE) };
+        let files = self.inner.cache.files().ok_or_else(nowhere)?;
+        let mut before = files.get(key);
+        if before.is_none() {
+            before = self.recall_file(key).await;
+            if let Some(file) = before.as_ref().filter(|file| !file.is_due(self.inner.clock.wall())) {
+                return Ok(file.clone());
+            }
         }
-        let before = files.get(key);
-        let first = key.url()?;
+        let first = key.url().ok_or_else(nowhere)?;
         let (mut url, mut asked) = (first.clone(), Vec::new());
         for hop in 0..=MOST_HOPS {
             asked.push(url.clone());
             let file = match self.step((key, &first), &url, hop).await {
                 Step::Known(file) => file,
-                Step::Later(hold) => return Some(hold),
+                Step::Later(hold) => return Err(hold),
                 Step::NotAsked { own_word } => {
                     let file = self.outcome(SiteFileState::NotAsked, None);
-                    self.file_known(key, file, before.as_deref().filter(|_| !own_word)).await;
-                    return None;
+                    return Ok(self.file_known(key, file, before.as_deref().filter(|_| !own_word)).await);
                 }
                 Step::Redirect(target, status) if hop == MOST_HOPS || asked.contains(&target) => {
                     self.outcome(SiteFileState::RedirectLimit, Some(status))
@@ -181,27 +205,28 @@ impl Gate {
                     continue;
                 }
             };
-            self.file_known(key, file, before.as_deref()).await;
-            return None;
+            return Ok(self.file_known(key, file, before.as_deref()).await);
         }
-        None
+        Err(nowhere())
     }
 
-    async fn file_known(&self, key: &FileKey, mut file: SiteFile, before: Option<&SiteFile>) {
+    async fn file_known(&self, key: &FileKey, mut file: SiteFile, before: Option<&SiteFile>) -> Arc<SiteFile> {
         // What was not learnt takes nothing back.
         if matches!(file.state, SiteFileState::Unreachable | SiteFileState::NotAsked) {
             file.copy = before.and_then(|before| before.copy.clone());
         }
         tracing::debug!(%key, state = file.state.as_str(), status = file.status, "site file");
-        self.put_file(key, file).await;
+        self.put_file(key, file).await
     }
 
     /// Remembers it, then puts it in force.
-    async fn put_file(&self, key: &FileKey, file: SiteFile) {
-        let Some(files) = self.inner.cache.files() else { return };
+    async fn put_file(&self, key: &FileKey, file: SiteFile) -> Arc<SiteFile> {
         let file = Arc::new(file);
         self.remember_file(key, &file).await;
-        files.store(key.clone(), file);
+        if let Some(files) = self.inner.cache.files() {
+            files.store(key.clone(), file.clone());
+        }
+        file
     }
 
     fn outcome(&self, state: SiteFileState, status: Option<u16>) -> SiteFile {

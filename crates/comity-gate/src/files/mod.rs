@@ -4,10 +4,12 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `cache` | [`FileCache`]: what is known of them, bounded; which are due |
+//! | `waiting` | those of origins that are about to be judged: kept until they are |
 //! | `fetch` | one fetch: its chain of redirects, its turns, what the answers mean |
 
 mod cache;
 mod fetch;
+mod waiting;
 
 use std::fmt;
 
@@ -18,6 +20,7 @@ use comity_url::{CrawlUrl, Origin};
 #[cfg(test)]
 pub(crate) use cache::MOST_BYTES;
 pub(crate) use cache::{FileCache, Known};
+pub(crate) use fetch::FileNews;
 
 /// Whether a site's tdmrep.json is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
