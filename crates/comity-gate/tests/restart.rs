@@ -441,10 +441,4 @@ async fn what_the_cache_lets_go_is_not_asked_for_again() {
         }
         assert_eq!(tdmrep_requests(&observer), ORIGINS, "{round}");
     }
-    // As a crawl does: all are looked at before the first is judged.
-    for n in 0..ORIGINS {
-        assert_eq!(process.gate.robots(url(n).origin()).await.hold, None);
-    }
-    (0..ORIGINS).for_each(|n| judged("together", n));
-    assert_eq!(tdmrep_requests(&observer), ORIGINS);
 }
