@@ -219,6 +219,61 @@ async fn a_stream_that_is_left_early_leaves_the_rest_in_the_queue() {
     assert_eq!(requests(&observer).len(), asked);
 }
 
+/// Four sites of one page each, and the URLs of these pages.
+fn four() -> ([Site; 4], Vec<String>) {
+    let names = [0, 1, 2, 3].map(|n| format!("s{n}.test"));
+    let urls = names.iter().map(|name| format!("http://{name}/")).collect();
+    (names.map(|name| Site::new().name(name).page("/", Answer::text("x"))), urls)
+}
+
+/// A reader works on one page while the next ones wait for it, and then it drops the stream: what it was not given comes again.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_waited_for_a_reader_who_left_comes_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sites, urls) = four();
+    let (net, observer) = web(sites);
+    let build = || {
+        crawler(&net, &[])
+            .seeds(&urls)
+            .dir(dir.path())
+            .configure(|file| file.archive.min_free = Some(comity::config::ByteSize(0)))
+    };
+    let mut pages = build().build().unwrap().pages();
+    let held = pages.next().await.unwrap();
+    let read = held.url().to_string();
+    tokio::time::sleep(secs(30)).await;
+    assert_eq!(requests(&observer).len(), 8, "all are here, and one is on its way to the reader");
+    held.done();
+    drop(pages);
+    tokio::time::sleep(secs(1)).await;
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let told = seen.clone();
+    run(build().each_page(move |page| told.lock().unwrap().push(page.url().to_string()))).await;
+    let seen = seen.lock().unwrap();
+    for url in urls {
+        assert!(url == read || seen.contains(&url), "{url} was never read: {read}, then {seen:?}");
+    }
+}
+
+/// The same where the crawl's tasks run beside the one that ends it, at whatever moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn what_no_reader_was_given_is_still_queued_when_the_stream_is_finished() {
+    for round in 0..20 {
+        let (sites, urls) = four();
+        let (net, observer) = web(sites);
+        let builder = crawler(&net, &[]).seeds(&urls).delay(Duration::ZERO);
+        let mut pages = builder.clock(Arc::new(comity_fetch::SystemClock::new())).build().unwrap().pages();
+        let held = pages.next().await.unwrap();
+        while requests(&observer).len() < 8 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(round % 5)).await;
+        let summary = pages.finish().await.unwrap();
+        assert_eq!((summary.pages(), summary.left), (0, 4), "{summary}");
+        drop(held);
+    }
+}
+
 /// Acknowledges late, and not at all once it is broken.
 #[derive(Default)]
 struct Ledger {
