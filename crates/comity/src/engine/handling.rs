@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use comity_frontier::{LeaseId, Offer, Renewal};
+use comity_frontier::{LeaseId, Offer, Renewal, Renewed};
 use comity_policy::{Capture, Reason};
 use tokio::sync::Semaphore;
 
@@ -57,8 +57,8 @@ pub(super) struct Handled {
 /// Counts a handler at work, however it ends.
 struct AtWork<'a>(&'a AtomicUsize);
 
-/// A lease is renewed this often while its page is at a handler, and for this long: it outlives several renewals that come
-/// late.
+/// A lease is renewed this often while its page is at a handler or a sink, and for this long: it outlives several renewals that
+/// come late.
 const RENEW_EVERY: Duration = Duration::from_secs(20);
 const RENEW_FOR: Duration = Duration::from_secs(120);
 
@@ -144,18 +144,23 @@ impl Shared {
         self.held(lease, in_time).await
     }
 
-    /// Keeps a lease for as long as something takes that is bounded by itself.
+    /// Keeps a lease for as long as something takes that is bounded by itself. What is not done at once renews it at once: what
+    /// came before has taken a part of its life.
     async fn held<T>(&self, lease: LeaseId, work: impl Future<Output = T>) -> Result<T, Error> {
         let mut work = pin!(work);
+        let mut pause = Duration::ZERO;
         loop {
             tokio::select! {
                 biased;
                 ended = &mut work => return Ok(ended),
-                () = tokio::time::sleep(RENEW_EVERY) => {}
+                () = tokio::time::sleep(pause) => pause = RENEW_EVERY,
             }
             let now = self.clock.now();
-            let renewed = self.frontier.renew(lease, Renewal::until(now.after(RENEW_FOR)), now).await?;
-            tracing::trace!(?renewed, "at its handler");
+            match self.frontier.renew(lease, Renewal::until(now.after(RENEW_FOR)), now).await? {
+                Renewed::Held => tracing::trace!("renewed, at its handler or sink"),
+                // It was asked for, so its record is written all the same; the queue takes nothing of it any more.
+                Renewed::Stale => tracing::warn!("the lease ended before its page was through: it is asked for again"),
+            }
         }
     }
 
@@ -166,11 +171,11 @@ impl Shared {
         self.held(lease, written).await?.map_err(|_| self.too_slow())?.map_err(Error::sink)
     }
 
-    /// Tells the sink how a URL leaves the queue, before it does.
-    pub(super) async fn write_outcome(&self, outcome: UrlOutcome<'_>) -> Result<(), Error> {
+    /// Tells the sink how a URL leaves the queue, before it does; the lease stays held meanwhile.
+    pub(super) async fn write_outcome(&self, lease: LeaseId, outcome: UrlOutcome<'_>) -> Result<(), Error> {
         let Some(sink) = &self.handlers.sink else { return Ok(()) };
         let written = tokio::time::timeout(self.desk.time, sink.0.outcome(outcome));
-        written.await.map_err(|_| self.too_slow())?.map_err(Error::sink)
+        self.held(lease, written).await?.map_err(|_| self.too_slow())?.map_err(Error::sink)
     }
 
     fn too_slow(&self) -> Error {

@@ -333,6 +333,62 @@ async fn what_a_sink_does_not_acknowledge_stays_in_the_queue_and_comes_again() {
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("within 1 s"), "{error}");
 }
 
+/// Takes much longer than a lease lasts by itself, for pages, for outcomes, or for both in turn.
+struct Slow {
+    page: Duration,
+    outcome: Duration,
+    told: Mutex<Vec<String>>,
+}
+
+impl Sink for Slow {
+    fn page<'a>(&'a self, _: &'a Page) -> BoxFuture<'a, HandlerResult> {
+        Box::pin(async {
+            tokio::time::sleep(self.page).await;
+            Ok(())
+        })
+    }
+
+    fn outcome<'a>(&'a self, outcome: UrlOutcome<'a>) -> BoxFuture<'a, HandlerResult> {
+        Box::pin(async move {
+            tokio::time::sleep(self.outcome).await;
+            self.told.lock().unwrap().push(outcome.url.path().to_owned());
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_held_for_as_long_as_its_sink_and_its_handler_take() {
+    // Seconds for the page, its handler, and its outcome. Each of the last row's ends right before its own first renewal would come.
+    for (page, handler, outcome) in [(0, 0, 300), (300, 0, 0), (150, 150, 150), (0, 0, 121), (19, 19, 110)] {
+        let site = Site::new()
+            .name("a.test")
+            .robots("User-agent: *\nDisallow: /no")
+            .page("/", Answer::page(["/no", "/gone", "/moved", "/x"]))
+            .page("/gone", Answer::status(404))
+            .page("/moved", Answer::redirect(302, "/x"))
+            // Most of the time that an exchange may take.
+            .page("/x", Answer::text("x").delay(secs(50)));
+        let (net, observer) = web([site]);
+        let sink = Arc::new(Slow { page: secs(page), outcome: secs(outcome), told: Mutex::default() });
+        let builder = crawler(&net, &["http://a.test/"])
+            .configure(|file| file.fetch.head_timeout = Some(comity::config::Span(secs(55))))
+            .handler_time(secs(600))
+            .sink(sink.clone())
+            .on_page(move |_, _| tokio::time::sleep(secs(handler)));
+        let summary = run(builder).await;
+        let row = (page, handler, outcome);
+        assert_eq!((summary.left, summary.failed.len(), summary.retries), (0, 0, 0), "{row:?}");
+        let mut told = sink.told.lock().unwrap().clone();
+        told.sort();
+        assert_eq!(told, ["/", "/gone", "/moved", "/no", "/x"], "{row:?}: each once");
+        for path in ["/", "/gone", "/moved", "/x"] {
+            assert_eq!(asked(&observer, &format!("http://a.test{path}")), 1, "{row:?} {path}: asked for once");
+        }
+        assert_clean(&observer);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_crawl_runs_on_a_frontier_that_it_was_given() {
     let (net, observer) = web([list(3)]);
