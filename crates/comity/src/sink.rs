@@ -10,8 +10,8 @@ use crate::{HandlerResult, Page, UrlOutcome};
 /// What it acknowledges (`Ok`) has arrived: only then does the URL leave the queue. So nothing is lost by a kill, and what was written but
 /// not settled is written again: writing the same twice must do no harm.
 ///
-/// An error ends the crawl as a full disk does ([`Error::is_storage`](crate::Error::is_storage)); so does an answer that takes longer than
-/// [`CrawlerBuilder::handler_time`](crate::CrawlerBuilder::handler_time). What may pass by itself, the sink has to try again within that
+/// An error ends the crawl as a full disk does ([`Error::is_storage`](crate::Error::is_storage)); so does a panic, and an answer that takes
+/// longer than [`CrawlerBuilder::handler_time`](crate::CrawlerBuilder::handler_time). What may pass by itself, the sink has to try again within that
 /// time. Calls of different URLs come at once, [`CrawlerBuilder::total`](crate::CrawlerBuilder::total) at most: that is its
 /// back-pressure. Dropped at any await, what it had begun may be there or not.
 pub trait Sink: Send + Sync {

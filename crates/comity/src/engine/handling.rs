@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::Shared;
 use crate::context::{Context, Enqueued, Handles};
-use crate::handler::{self, Fault, PageHandler};
+use crate::handler::{self, Fault, HandlerResult, PageHandler, Panicked};
 use crate::keep::Trip;
 use crate::{Error, Page, UrlOutcome};
 
@@ -102,7 +102,7 @@ impl Shared {
         let (enqueued, ended) = match handler {
             PageHandler::Plain(handler) => {
                 let ended = handler::call(|| handler(&page));
-                (Vec::new(), ended.and_then(|given| given.map_err(|error| Fault::failed(&error))))
+                (Vec::new(), ended.and_then(|given| given.map_err(Fault::failed)))
             }
             PageHandler::Async { call, patient } => {
                 let context = Context::new(url.clone(), self.desk.handles.clone());
@@ -167,19 +167,27 @@ impl Shared {
     /// Gives a page to the sink, which acknowledges it before it may leave the queue.
     pub(super) async fn write_page(&self, lease: LeaseId, page: &Page) -> Result<(), Error> {
         let Some(sink) = &self.handlers.sink else { return Ok(()) };
-        let written = tokio::time::timeout(self.desk.time, sink.0.page(page));
-        self.held(lease, written).await?.map_err(|_| self.too_slow())?.map_err(Error::sink)
+        self.acknowledged(lease, handler::caught(|| sink.0.page(page))).await
     }
 
     /// Tells the sink how a URL leaves the queue, before it does; the lease stays held meanwhile.
     pub(super) async fn write_outcome(&self, lease: LeaseId, outcome: UrlOutcome<'_>) -> Result<(), Error> {
         let Some(sink) = &self.handlers.sink else { return Ok(()) };
-        let written = tokio::time::timeout(self.desk.time, sink.0.outcome(outcome));
-        self.held(lease, written).await?.map_err(|_| self.too_slow())?.map_err(Error::sink)
+        self.acknowledged(lease, handler::caught(|| sink.0.outcome(outcome))).await
     }
 
-    fn too_slow(&self) -> Error {
-        Error::sink(format!("nothing was acknowledged within {} s", self.desk.time.as_secs_f64()).into())
+    /// Waits for the sink. Nothing of it is acknowledged by an error, a panic, or a time that is over: each ends the crawl.
+    async fn acknowledged(
+        &self,
+        lease: LeaseId,
+        written: impl Future<Output = Result<HandlerResult, Panicked>>,
+    ) -> Result<(), Error> {
+        let time = self.desk.time;
+        match self.held(lease, tokio::time::timeout(time, written)).await? {
+            Ok(Ok(acknowledged)) => acknowledged.map_err(Error::sink),
+            Ok(Err(Panicked)) => Err(Error::sink("it panicked".into())),
+            Err(_) => Err(Error::sink(format!("nothing was acknowledged within {} s", time.as_secs_f64()).into())),
+        }
     }
 
     /// The offers for what a handler enqueued, each held to what a link is held to; the rest is counted by reason.

@@ -209,6 +209,60 @@ async fn a_handler_that_fails_in_any_way_fails_its_page_and_keeps_what_it_enqueu
     assert_clean(&observer);
 }
 
+/// Panics wherever it is touched: when it is printed, and, unless that has happened, when it is dropped.
+#[derive(Debug)]
+struct Trap(Arc<AtomicUsize>);
+
+impl std::fmt::Display for Trap {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("printed")
+    }
+}
+
+impl std::error::Error for Trap {}
+
+impl Drop for Trap {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        assert!(std::thread::panicking(), "dropped");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_handler_leaves_behind_may_panic_too_and_the_site_is_asked_once() {
+    let (net, observer) = web([numbered("a.test", 4)]);
+    let sprung = Arc::new(AtomicUsize::new(0));
+    let traps = sprung.clone();
+    let builder = crawler(&net, &["http://a.test/"])
+        .handler_time(secs(5))
+        .route_each("/0", {
+            let traps = sprung.clone();
+            move |_| Err::<(), _>(Trap(traps.clone()))
+        })
+        .on_page(move |page, _| {
+            let trap = Trap(traps.clone());
+            async move {
+                match page.url().path() {
+                    // Its error cannot be printed.
+                    "/1" => return Err(trap.into()),
+                    // Its time is over, and what it holds panics as it is dropped.
+                    "/2" => std::future::pending::<()>().await,
+                    "/3" => panic!("at work"),
+                    _ => std::mem::forget(trap),
+                }
+                HandlerResult::Ok(())
+            }
+        });
+    let summary = run(builder).await;
+    assert_eq!((summary.pages(), summary.left), (1, 0));
+    assert_eq!(summary.failed, [(Reason::CrawlHandler, 4)].into());
+    assert_eq!(sprung.load(Ordering::Relaxed), 4);
+    for n in 0..4 {
+        assert_eq!(asked(&observer, &format!("http://a.test/{n}")), 1, "/{n}");
+    }
+    assert_clean(&observer);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_page_whose_handler_was_stopped_comes_again_and_what_was_settled_stays() {
     let dir = tempfile::tempdir().unwrap();

@@ -333,6 +333,71 @@ async fn what_a_sink_does_not_acknowledge_stays_in_the_queue_and_comes_again() {
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("within 1 s"), "{error}");
 }
 
+/// Panics as it is told to: at a call, or after an await.
+struct Broken {
+    way: &'static str,
+    is_broken: AtomicBool,
+}
+
+impl Broken {
+    fn answer(&self, what: &str) -> BoxFuture<'_, HandlerResult> {
+        let breaks = |when| self.is_broken.load(Ordering::Relaxed) && self.way == format!("{what} {when}");
+        assert!(!breaks("at once"), "at the call");
+        let late = breaks("late");
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            assert!(!late, "after an await");
+            Ok(())
+        })
+    }
+}
+
+impl Sink for Broken {
+    fn page<'a>(&'a self, page: &'a Page) -> BoxFuture<'a, HandlerResult> {
+        if page.is_seed() { Box::pin(async { Ok(()) }) } else { self.answer("page") }
+    }
+
+    fn outcome<'a>(&'a self, outcome: UrlOutcome<'a>) -> BoxFuture<'a, HandlerResult> {
+        match (outcome.url.path(), outcome.ending) {
+            ("/", _) => Box::pin(async { Ok(()) }),
+            (_, UrlEnding::Refused(_)) => self.answer("refusal"),
+            _ => self.answer("outcome"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_panics_has_acknowledged_nothing_and_nobody_is_asked_for_that() {
+    for way in ["page at once", "page late", "outcome at once", "outcome late", "refusal at once", "refusal late"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (net, observer) = web([Site::new()
+            .name("a.test")
+            .robots("User-agent: *\nDisallow: /no")
+            .page("/", Answer::page(["/x", "/no"]))
+            .page("/x", Answer::text("x"))]);
+        let sink = Arc::new(Broken { way, is_broken: AtomicBool::new(true) });
+        let build = || {
+            crawler(&net, &["http://a.test/"])
+                .dir(dir.path())
+                .configure(|file| file.archive.min_free = Some(comity::config::ByteSize(0)))
+                .sink(sink.clone())
+        };
+        let error = build().build().unwrap().run().await.unwrap_err();
+        assert!(error.is_storage(), "{way}: {error}");
+        assert!(std::error::Error::source(&error).unwrap().to_string().contains("panicked"), "{way}");
+        assert!(asked(&observer, "http://a.test/x") <= 1, "{way}: one fault of ours is no reason to ask again");
+        tokio::time::sleep(secs(1)).await;
+        sink.is_broken.store(false, Ordering::Relaxed);
+        let summary = run(build()).await;
+        assert_eq!((summary.left, summary.failed.len()), (0, 0), "{way}");
+        let (pages, refused) = (u64::from(!way.starts_with("refusal")), summary.refused.values().sum::<u64>());
+        assert!(
+            summary.pages() >= pages && summary.pages() + refused >= 1,
+            "{way}: it is still queued, and comes again"
+        );
+    }
+}
+
 /// Takes much longer than a lease lasts by itself, for pages, for outcomes, or for both in turn.
 struct Slow {
     page: Duration,
