@@ -320,8 +320,9 @@ impl Engine {
             if let Some(key) = limit {
                 return Ok(Turnout::End(End::Limit(key)));
             }
-            // What waits for the end of a pause is not at its end.
-            if !self.is_due_soon(wake_at) && !*self.pause.borrow() {
+            // What waits for the end of a pause is not at its end; nor was work looked for yet where the pause ended since.
+            let is_held = *self.pause.borrow() || self.pause.has_changed().unwrap_or(false);
+            if !self.is_due_soon(wake_at) && !is_held {
                 return Ok(Turnout::End(End::Finished));
             }
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity::frontier::{BoxFuture, Frontier, Local, SchedulerConfig};
-use comity::policy::Reason;
+use comity::policy::{Clock, Reason};
 use comity::{End, Event, HandlerResult, Page, Sink, UrlEnding, UrlOutcome};
 use comity_testweb::{Answer, Site};
 
@@ -173,6 +173,62 @@ async fn held_it_sends_nothing_and_goes_on_no_sooner_than_it_might_have() {
     stop.drain();
     let summary = running.await.unwrap().unwrap();
     assert_eq!((summary.pages(), summary.left, summary.end), (0, 1, End::Stopped));
+}
+
+/// A clock at one of whose readings a held crawl is let go: whatever it was about to do there.
+#[derive(Debug)]
+struct LetsGo {
+    clock: comity_fetch::SystemClock,
+    pause: std::sync::OnceLock<comity::PauseHandle>,
+    readings: AtomicUsize,
+}
+
+impl Clock for LetsGo {
+    fn now(&self) -> comity::policy::Instant {
+        if let Some(pause) = self.pause.get().filter(|pause| pause.is_paused())
+            && self.readings.fetch_sub(1, Ordering::Relaxed) == 1
+        {
+            pause.resume();
+        }
+        self.clock.now()
+    }
+
+    fn wall(&self) -> comity::policy::WallTime {
+        self.clock.wall()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crawl_that_is_let_go_at_any_moment_goes_on_to_its_end() {
+    let mut in_time = 0;
+    for n in 1..=8 {
+        let (net, observer) = web([list(2)]);
+        let clock = comity_fetch::SystemClock::paused_at(super::support::START);
+        let clock = Arc::new(LetsGo { clock, pause: std::sync::OnceLock::new(), readings: AtomicUsize::new(n) });
+        let crawl = crawler(&net, &["http://a.test/"]).clock(clock.clone()).build().unwrap();
+        let (pause, mut events) = (crawl.pause_handle(), crawl.events());
+        pause.pause();
+        clock.pause.set(pause.clone()).unwrap();
+        // Where it is read less often, while it is held.
+        let late = tokio::spawn(async move {
+            tokio::time::sleep(secs(3600)).await;
+            pause.resume();
+        });
+        let summary = crawl.run().await.unwrap();
+        assert_eq!((summary.end, summary.pages(), summary.left), (End::Finished, 3, 0), "reading {n}");
+        in_time += u32::from(summary.elapsed < secs(3600));
+        late.abort();
+        let mut is_held = false;
+        while let Some(event) = events.next().await {
+            if let Event::Paused | Event::Resumed = event {
+                let now_held = matches!(event, Event::Paused);
+                assert_ne!(now_held, is_held, "reading {n}: told in turn");
+                is_held = now_held;
+            }
+        }
+        assert_clean(&observer);
+    }
+    assert!(in_time > 0, "no reading was ever between two looks");
 }
 
 #[tokio::test(start_paused = true)]
