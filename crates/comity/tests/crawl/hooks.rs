@@ -520,3 +520,35 @@ async fn a_crawl_runs_on_a_frontier_that_it_was_given() {
     assert_eq!((stats.seen, stats.queued), (4, 0));
     assert_clean(&observer);
 }
+
+/// Processes after one another: each opens the queue anew, and nothing of the instants that the one before was told means anything to it.
+#[tokio::test(start_paused = true)]
+async fn a_frontier_that_outlives_a_process_is_gone_on_with_no_sooner_than_a_delay_later() {
+    let (net, observer) = web([list(3)]);
+    for _ in 0..4 {
+        let frontier: Arc<dyn Frontier> = Arc::new(Local::in_memory(SchedulerConfig::default()));
+        let summary = run(crawler(&net, &["http://a.test/"]).frontier(frontier, [7; 16]).max_pages(1)).await;
+        assert_eq!((summary.pages(), summary.left), (1, 3));
+    }
+    // Without a directory each reads robots.txt anew.
+    let at: Vec<u64> = arrivals(&observer).into_iter().map(|(_, at)| at).collect();
+    assert_eq!(at.len(), 8);
+    assert!(at.windows(2).all(|pair| pair[1] - pair[0] >= 1_000_000), "no two within a second: {at:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn settings_that_a_given_frontier_does_not_have_are_named() {
+    let notes = async |configure: fn(&mut comity::config::ConfigFile)| {
+        let (net, _) = web([list(0)]);
+        let frontier: Arc<dyn Frontier> = Arc::new(Local::in_memory(SchedulerConfig::default()));
+        let builder = crawler(&net, &["http://a.test/"]).frontier(frontier, [7; 16]).configure(configure);
+        run(builder).await.notes.join("\n")
+    };
+    assert!(!notes(|_| {}).await.contains("no effect"));
+    let notes = notes(|file| {
+        file.crawl.max_pages_per_origin = Some(5);
+        file.frontier.first_class = Some(vec!["a.test".to_owned()]);
+    });
+    let notes = notes.await;
+    assert!(notes.contains("[crawl] max_pages_per_origin, [frontier] first_class have no effect"), "{notes}");
+}
