@@ -64,6 +64,8 @@ pub struct CrawlerBuilder {
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) bounds: HandlerBounds,
+    /// A sink was given after another one.
+    pub(crate) has_two_sinks: bool,
     /// Patterns as written.
     pub(crate) routes: Vec<(String, PageHandler)>,
     /// URLs as written.
@@ -270,7 +272,7 @@ impl CrawlerBuilder {
     /// A setting that cannot be used, or a directory that holds something else already.
     pub fn build(self) -> Result<Crawler, Error> {
         let Self { file, agent, dir, accept_config, accept_loss, mut handlers, asked, listeners, parts } = self;
-        agent.check(&file).and_then(|()| asked.bounds.check())?;
+        agent.check(&file).and_then(|()| asked.check())?;
         handlers.routes = routed(asked.routes)?;
         let mut config = with_nonces(CrawlConfig::resolve(file)?, parts.random.as_ref());
         let work = if parts.clock.is_some() { Work::Inline } else { Work::OnThread };

@@ -107,6 +107,18 @@ async fn hooks_hear_of_all_that_was_left_out_refused_failed_and_done() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_filter_takes_away_and_a_second_sink_is_refused() {
+    let (net, observer) = web([list(4)]);
+    let but = |path: &'static str| move |proposed: comity::Proposed<'_>| proposed.url.path() != path;
+    let summary = run(crawler(&net, &["http://a.test/"]).filter(but("/0")).filter(but("/1")).filter(but("/2"))).await;
+    assert_eq!((summary.pages(), summary.links_left[&Reason::UrlFilter]), (2, 3));
+    assert_eq!(requests(&observer), ["/robots.txt", "/", "/3"].map(|path| format!("http://a.test{path}")));
+    let sinks = crawler(&net, &["http://a.test/"]).sink(Arc::new(Ledger::default())).sink(Arc::new(Ledger::default()));
+    let error = sinks.build().unwrap_err();
+    assert!(error.is_config() && error.to_string().contains("two sinks"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn events_come_in_order_and_a_slow_reader_is_told_what_it_missed() {
     let (net, _) = web([list(3)]);
     let crawl = crawler(&net, &["http://a.test/"]).build().unwrap();
