@@ -115,9 +115,12 @@ impl Shared {
         let (mut capture, has_failed) = (page.into_capture(), ended.is_err());
         if let Err(Fault(words)) = ended {
             tracing::error!(%url, "{words}; the crawl goes on");
-            // What was wrong with the exchange itself says more than that.
+            // What was wrong with the exchange itself is why it is not whole; what its handler said of it stands behind that.
             if capture.fault.is_none() {
                 (capture.fault, capture.detail) = (Some(Reason::CrawlHandler), Some(words));
+            } else {
+                let before = capture.detail.take().map(|detail| format!("{detail}; ")).unwrap_or_default();
+                capture.detail = Some(before + &words);
             }
         }
         Ok((capture, Handled { enqueued, has_failed }))

@@ -209,6 +209,26 @@ async fn a_handler_that_fails_in_any_way_fails_its_page_and_keeps_what_it_enqueu
     assert_clean(&observer);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_words_of_a_handler_are_on_record_beside_a_fault_of_the_exchange() {
+    let dir = tempfile::tempdir().unwrap();
+    let (net, _) = web([Site::new().name("a.test").page("/", Answer::text("x".repeat(5000)))]);
+    let builder = crawler(&net, &["http://a.test/"])
+        .dir(dir.path().join("d"))
+        .configure(|file| {
+            file.archive.min_free = Some(comity::config::ByteSize(0));
+            file.fetch.max_body = Some(comity::config::ByteSize(1024));
+        })
+        .on_page(|_, _| async { Err::<(), comity::BoxError>("too short for me".into()) });
+    let summary = run(builder).await;
+    assert_eq!(summary.failed, [(Reason::CrawlHandler, 1)].into());
+    let records = comity_archive::read_records(&dir.path().join("d")).unwrap();
+    let records: Vec<_> = records.map(|line| line.unwrap().record().unwrap().unwrap()).collect();
+    let page = records.iter().find(|record| record.url == "http://a.test/").unwrap();
+    assert_eq!(page.reason, "fetch.too_large", "what the exchange had stays its reason: {page:?}");
+    assert!(page.detail.as_ref().is_some_and(|words| words.contains("too short for me")), "{:?}", page.detail);
+}
+
 /// Panics wherever it is touched: when it is printed, and, unless that has happened, when it is dropped.
 #[derive(Debug)]
 struct Trap(Arc<AtomicUsize>);
