@@ -55,7 +55,7 @@ pub(crate) enum PageHandler {
     /// Runs beside other work, and has a time.
     Async {
         call: Arc<dyn Fn(Page, Context) -> Handling<'static> + Send + Sync>,
-        /// Somebody outside has the page: its time is theirs.
+        /// Somebody outside has the page: its time is theirs, a day at most.
         patient: bool,
     },
 }

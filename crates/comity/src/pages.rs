@@ -42,8 +42,12 @@ impl Crawler {
     /// ([`CrawlerBuilder::route`](crate::CrawlerBuilder::route), [`CrawlerBuilder::on_page`](crate::CrawlerBuilder::on_page)).
     ///
     /// Nothing is held beyond what is in flight: a page waits at the desk of handlers until it is taken, and stays unsettled until it
-    /// is dropped. A reader that takes its time makes the crawl wait, first the origins of the pages it holds, then everybody; nothing is
+    /// is dropped, for a day at most: then it is failed by the name `crawl.handler`. A reader that takes its time makes the crawl wait, first the origins of the pages it holds, then everybody; nothing is
     /// fetched ahead of it beyond [`CrawlerBuilder::handlers_at_once`](crate::CrawlerBuilder::handlers_at_once) and `total`.
+    ///
+    /// So it is no stream to collect: whoever holds pages while asking for the next one (`collect`, `chunks`, `buffered`) waits for an
+    /// origin that waits for them, since the next page of an origin comes after the one before was dropped. Take out what is wanted, or
+    /// keep [`Page`]s, which are cheap clones.
     ///
     /// To be called within a tokio runtime.
     ///
