@@ -66,6 +66,34 @@ async fn what_is_enqueued_comes_in_its_order_with_its_data_and_over_redirects() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_one_page_enqueues_is_bounded_in_number_and_in_bytes() {
+    // Bytes of data with each, of the path of each, and how many there is room for.
+    for (data, path, most) in [(0, 1, 10_000), (4000, 1, 2088), (0, 4000, 2080)] {
+        let (net, _) = web([numbered("a.test", 0)]);
+        let counted = Arc::new(AtomicUsize::new(0));
+        let count = counted.clone();
+        let summary = run(crawler(&net, &["http://a.test/"]).on_page(move |_, ctx| {
+            let count = count.clone();
+            async move {
+                let text = "x".repeat(path);
+                for n in 10_000..30_000 {
+                    let Ok(enqueued) = ctx.enqueue(format!("http://b.test/{n}{text}")) else { break };
+                    if data > 0 && enqueued.user_bytes(vec![1; data]).is_err() {
+                        break;
+                    }
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+                assert!(matches!(ctx.enqueue(format!("/{}", "x".repeat(4050))), Err(EnqueueError::Full)));
+            }
+        }))
+        .await;
+        assert_eq!(summary.failed.len(), 0);
+        let counted = counted.load(Ordering::Relaxed);
+        assert!((most - 8..=most + 8).contains(&counted), "{data} {path}: {counted} URLs");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn seeds_have_priorities_and_data_too() {
     let (net, observer) = web([numbered("a.test", 3)]);
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -257,7 +285,7 @@ async fn what_a_handler_leaves_behind_may_panic_too_and_the_site_is_asked_once()
         .handler_time(secs(5))
         .route_each("/0", {
             let traps = sprung.clone();
-            move |_| Err::<(), _>(Trap(traps.clone()))
+            move |_: &Page| Err::<(), _>(Trap(traps.clone()))
         })
         .on_page(move |page, _| {
             let trap = Trap(traps.clone());
