@@ -19,6 +19,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Every call takes a batch, so that one round trip (or one durable commit) serves many URLs. Nothing here computes a
 /// delay: an origin becomes due at the one instant that its last [`Turn`](comity_policy::Turn) named (invariant 5).
 /// All instants of one frontier are of one clock and never go backwards; an earlier `now` counts as the latest seen.
+/// The instants of a process that has ended mean nothing to the next one: a frontier that outlives a process treats every origin as
+/// told to wait one delay from its new start ([`Local::open`](crate::Local::open) takes that as `ready`).
 ///
 /// The contract, which one conformance suite checks against every implementation:
 ///

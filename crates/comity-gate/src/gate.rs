@@ -61,6 +61,9 @@ pub struct GateConfig {
     pub robots_cache_bytes: u64,
     /// What outlives the process; by default nothing does, and a life that the cache lets go is asked for anew.
     pub state: Option<Arc<StateDir>>,
+    /// Another process of this agent may have asked anybody right before: every origin waits one full delay first. False by
+    /// default; where there is a `state`, that knows, and says so by itself.
+    pub follows: bool,
     /// Where robots.txt exchanges are recorded; nowhere by default.
     pub recorder: Arc<dyn Recorder>,
 }
@@ -85,6 +88,7 @@ impl GateConfig {
             max_rate_domain: None,
             robots_cache_bytes: 64 << 20,
             state: None,
+            follows: false,
             recorder: Arc::new(NoRecorder),
         }
     }
@@ -143,7 +147,7 @@ impl Gate {
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
         let text = |list: &Vec<ProductToken>| list.iter().map(|token| token.as_str().to_owned()).collect();
         let total = places(config.politeness.total);
-        let follows = config.state.as_ref().is_some_and(|state| state.follows_another_process());
+        let follows = config.follows || config.state.as_ref().is_some_and(|state| state.follows_another_process());
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one owner of the pacer")]
         let pacer = if follows {
             Pacer::after_restart(config.politeness, random.clone(), clock.now())

@@ -231,8 +231,11 @@ pub struct NamedLicence {
 }
 
 impl NamedLicence {
-    /// Licences that are known of one page at most, those of its site among them (our choice).
+    /// Licences that one robots.txt names, one page links to, or one page holds, at most (our choice).
     pub const MOST: usize = 16;
+    /// Those that are known of one page at most: of its robots.txt, by its links, and within it. None of them takes the room of another
+    /// one, so that what decided is never what falls off.
+    pub const MOST_IN_ALL: usize = 3 * Self::MOST;
 
     /// What it says of the resource at `target` of `origin`. No condition of a licence counts as met: a permission under one is
     /// a denial, marked as conditional.
@@ -251,8 +254,8 @@ pub struct SiteFiles {
     pub tdmrep: Option<Arc<SiteFile>>,
     /// ai.txt; `None` where it is not asked for.
     pub ai_txt: Option<Arc<SiteFile>>,
-    /// The licences that its robots.txt names, and after the second decision those that the page names; at most
-    /// [`NamedLicence::MOST`].
+    /// The licences that its robots.txt names, at most [`NamedLicence::MOST`]; after the second decision those that the page names,
+    /// too, [`NamedLicence::MOST_IN_ALL`] at most.
     pub licences: Vec<NamedLicence>,
 }
 

@@ -8,6 +8,7 @@ use comity_policy::Reason;
 use comity_url::{CrawlUrl, ScopeKind};
 
 use crate::config::{ConfigError, ConfigFile, Span};
+use crate::crawler::Asked;
 use crate::engine::HandlerBounds;
 use crate::handler::{HandlerOutput, PageHandler};
 use crate::sink::SharedSink;
@@ -171,9 +172,11 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Writes pages and outcomes into a sink too, which acknowledges each before its URL leaves the queue.
+    /// Writes pages and outcomes into a sink too, which acknowledges each before its URL leaves the queue. There is one: a second is
+    /// an error of [`CrawlerBuilder::build`].
     pub fn sink(mut self, sink: impl Sink + 'static) -> Self {
-        self.handlers.sink = Some(SharedSink(Arc::new(sink)));
+        let before = self.handlers.sink.replace(SharedSink(Arc::new(sink)));
+        self.asked.has_two_sinks |= before.is_some();
         self
     }
 
@@ -194,10 +197,10 @@ impl CrawlerBuilder {
 /// panics is in the log. Several of one kind are called in their order. [`Crawler::events`](crate::Crawler::events) is the same as a channel.
 impl CrawlerBuilder {
     /// Asks before a URL is queued that was found: a link, a redirect, what a sitemap lists, what a handler enqueues. One that is
-    /// turned down is left out by the name `url.filter`. Seeds are not asked about; robots.txt is no matter of a filter, which can only
-    /// take away.
+    /// turned down is left out by the name `url.filter`. Of several filters each may turn it down. Seeds are not asked about; robots.txt is
+    /// no matter of a filter, which can only take away.
     pub fn filter(mut self, filter: impl Fn(Proposed<'_>) -> bool + Send + Sync + 'static) -> Self {
-        self.listeners.filter = Some(Arc::new(filter));
+        self.listeners.filters.push(Arc::new(filter));
         self
     }
 
@@ -284,6 +287,20 @@ impl AgentText {
         Err(ConfigError::new(format!("{text:?} says nothing of how sites reach you"))
             .at("Crawler::builder")
             .hint(format!("add a URL or e-mail address in brackets: \"{name} (+https://example.com/bot)\"")))
+    }
+}
+
+impl Asked {
+    /// Whether it can be done.
+    ///
+    /// # Errors
+    /// Bounds that cannot be kept, or a sink that would hear nothing.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        if self.has_two_sinks {
+            let hint = "give one that writes into both: a URL leaves the queue when all has arrived";
+            return Err(ConfigError::new("two sinks, and only one would hear of anything").at("sink").hint(hint));
+        }
+        self.bounds.check()
     }
 }
 

@@ -64,6 +64,8 @@ pub struct CrawlerBuilder {
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
     pub(crate) bounds: HandlerBounds,
+    /// A sink was given after another one.
+    pub(crate) has_two_sinks: bool,
     /// Patterns as written.
     pub(crate) routes: Vec<(String, PageHandler)>,
     /// URLs as written.
@@ -249,6 +251,10 @@ impl CrawlerBuilder {
     /// Keeps the queue in this frontier instead of one of comity's own: another database, or a service. `key` is that of the
     /// fingerprints, and has to be the same for as long as the frontier holds them. What its implementation owes is the contract of
     /// [`Frontier`]; pages whose records a power cut took are not queued again, since only comity's own stores know of them.
+    ///
+    /// Another process may have used it right before: every origin waits one delay first (invariant 4). Longer waits that sites asked
+    /// for are remembered in the directory of [`CrawlerBuilder::dir`] or `[state] dir`, and only there. Budgets of origins and domains,
+    /// their classes and the clock of revisits are settings of its own: those keys of the configuration have no effect, and a note says so.
     pub fn frontier(mut self, frontier: Arc<dyn Frontier>, key: [u8; 16]) -> Self {
         self.parts.frontier = Some((frontier, key));
         self
@@ -266,7 +272,7 @@ impl CrawlerBuilder {
     /// A setting that cannot be used, or a directory that holds something else already.
     pub fn build(self) -> Result<Crawler, Error> {
         let Self { file, agent, dir, accept_config, accept_loss, mut handlers, asked, listeners, parts } = self;
-        agent.check(&file).and_then(|()| asked.bounds.check())?;
+        agent.check(&file).and_then(|()| asked.check())?;
         handlers.routes = routed(asked.routes)?;
         let mut config = with_nonces(CrawlConfig::resolve(file)?, parts.random.as_ref());
         let work = if parts.clock.is_some() { Work::Inline } else { Work::OnThread };
@@ -282,14 +288,14 @@ impl CrawlerBuilder {
         let stores = Stores { queue: parts.store, frontier: parts.frontier, disk, work };
         let accepted = Accepted { rules: rules(accept_config), loss: accept_loss };
         let opened = open_all(dir.as_deref(), &mut config, &clock, (key, accepted), stores)?;
-        let Opened { frontier, key, kept, state, notes: found } = opened;
+        let Opened { frontier, key, kept, state, notes: found, follows } = opened;
         notes.extend(found);
         let traps = Traps::new(&config.traps);
         let mut scope = config.scope.clone();
         let scope_seeds = widened(dir.as_deref(), &mut scope, &traps)?;
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));
         let keeper = Keeper::new(kept, clock.clone(), sites.clone(), listeners.clone());
-        let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, state));
+        let gate = Gate::new(fetcher.clone(), clock.clone(), random, gate_config(&config, &keeper, (state, follows)));
         let seeds = taken_seeds(&mut config);
         let control = Running::open(dir.as_deref(), (config.clone(), key), &gate, &*clock)?;
         let ((stop, stopped), (published, progress)) = (StopHandle::new(), watch::channel(Progress::default()));
@@ -342,6 +348,8 @@ struct Opened {
     kept: Option<keep::Store>,
     state: Option<Arc<StateDir>>,
     notes: Vec<String>,
+    /// The queue may have had another user right before, of whom only it knows.
+    follows: bool,
 }
 
 /// Opens all that lies in the crawl's directory, or its stand-ins in memory.
@@ -359,6 +367,10 @@ fn open_all(
     }
     let state = archive::open_state(dir, config, clock, work)?;
     let exposed = Arc::new(keep::Exposed::new(clock.clone()));
+    let follows = frontier.is_some();
+    if follows {
+        notes.extend(open::without_effect(&config.file));
+    }
     let (mut queue, key) = match frontier {
         Some((frontier, key)) => (Queue::Given(frontier), key),
         None => open::queue(dir, config, clock, (key, accepted), (queue, work, Some(&exposed)))?,
@@ -371,7 +383,7 @@ fn open_all(
     if let Some(dir) = dir {
         open::mark(dir, config)?;
     }
-    Ok(Opened { frontier: queue.frontier(), key, kept, state, notes })
+    Ok(Opened { frontier: queue.frontier(), key, kept, state, notes, follows })
 }
 
 /// Opens the socket of the crawl in `dir`. One that cannot be made is a note: the crawl goes on, and answers to its own process
@@ -457,7 +469,7 @@ fn drawn_key(random: &dyn Random) -> [u8; 16] {
     bits.to_be_bytes()
 }
 
-fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir>>) -> GateConfig {
+fn gate_config(config: &CrawlConfig, keeper: &Keeper, (state, follows): (Option<Arc<StateDir>>, bool)) -> GateConfig {
     GateConfig {
         politeness: config.politeness.clone(),
         overrides: config.overrides.clone(),
@@ -470,6 +482,7 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, state: Option<Arc<StateDir
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,
         state,
+        follows,
         recorder: Arc::new(keeper.clone()),
         ..GateConfig::new(config.identity.clone())
     }

@@ -78,7 +78,7 @@ pub(crate) type Filter = Arc<dyn Fn(Proposed<'_>) -> bool + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Listeners {
     pub(crate) hooks: Vec<Hook>,
-    pub(crate) filter: Option<Filter>,
+    pub(crate) filters: Vec<Filter>,
     sender: broadcast::Sender<Event>,
 }
 
@@ -113,13 +113,13 @@ impl Listeners {
         self.tell(|| Event::Ended { url: url.clone(), ending, attempt });
     }
 
-    /// Whether a URL may be queued. A filter that panics lets nothing through.
+    /// Whether a URL may be queued: by every filter. One that panics lets nothing through.
     ///
     /// # Errors
     /// `url.filter`.
     pub(crate) fn admits(&self, url: &CrawlUrl, via: &CrawlUrl, depth: u32) -> Result<(), Reason> {
-        let Some(filter) = &self.filter else { return Ok(()) };
-        match handler::call(|| filter(Proposed { url, via, depth })) {
+        let proposed = Proposed { url, via, depth };
+        match handler::call(|| self.filters.iter().all(|filter| filter(proposed))) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Reason::UrlFilter),
             Err(_) => {
@@ -136,7 +136,7 @@ impl Listeners {
 
 impl Default for Listeners {
     fn default() -> Self {
-        Self { hooks: Vec::new(), filter: None, sender: broadcast::Sender::new(Events::HELD) }
+        Self { hooks: Vec::new(), filters: Vec::new(), sender: broadcast::Sender::new(Events::HELD) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::{Context, Page};
@@ -45,7 +45,7 @@ impl<E: Into<BoxError>> HandlerOutput for Result<(), E> {
     }
 }
 
-type Handling = Pin<Box<dyn Future<Output = HandlerResult> + Send>>;
+type Handling<'a> = Pin<Box<dyn Future<Output = HandlerResult> + Send + 'a>>;
 
 /// A handler of pages.
 #[derive(Clone)]
@@ -54,8 +54,8 @@ pub(crate) enum PageHandler {
     Plain(Arc<dyn Fn(&Page) -> HandlerResult + Send + Sync>),
     /// Runs beside other work, and has a time.
     Async {
-        call: Arc<dyn Fn(Page, Context) -> Handling + Send + Sync>,
-        /// Somebody outside has the page: its time is theirs.
+        call: Arc<dyn Fn(Page, Context) -> Handling<'static> + Send + Sync>,
+        /// Somebody outside has the page: its time is theirs, a day at most.
         patient: bool,
     },
 }
@@ -70,7 +70,7 @@ impl PageHandler {
         F: Fn(Page, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerOutput> + Send + 'static,
     {
-        let call = move |page, context| -> Handling {
+        let call = move |page, context| -> Handling<'static> {
             let handling = handler(page, context);
             Box::pin(async move { handling.await.into_result() })
         };
@@ -107,14 +107,36 @@ pub(crate) struct Fault(pub(crate) String);
 const MOST_WORDS: usize = 300;
 
 impl Fault {
-    pub(crate) fn failed(error: &BoxError) -> Self {
-        let mut words = error.to_string();
-        words.truncate(words.floor_char_boundary(MOST_WORDS));
-        Self(format!("the handler failed: {words}"))
+    /// Of an error, which may be anybody's: what it does when it is printed and dropped is caught, too.
+    pub(crate) fn failed(error: BoxError) -> Self {
+        let words = call(move || {
+            let mut words = error.to_string();
+            words.truncate(words.floor_char_boundary(MOST_WORDS));
+            words
+        });
+        Self(words.map_or_else(
+            |_| "the handler failed, and its error panicked when it was asked why".to_owned(),
+            |words| format!("the handler failed: {words}"),
+        ))
     }
 
     pub(crate) fn panicked() -> Self {
         Self("the handler panicked".to_owned())
+    }
+}
+
+/// A panic in what the crawl's author gave.
+#[derive(Debug)]
+pub(crate) struct Panicked;
+
+/// What an author's code does, dropped where it is, panics included.
+struct Caught<'a>(Option<Handling<'a>>);
+
+impl Drop for Caught<'_> {
+    fn drop(&mut self) {
+        let handling = self.0.take();
+        // Whoever dropped it has its outcome already, or wants none.
+        drop(call(move || drop(handling)));
     }
 }
 
@@ -123,13 +145,21 @@ pub(crate) fn call<T>(handler: impl FnOnce() -> T) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(handler)).map_err(|_| Fault::panicked())
 }
 
-/// Runs an asynchronous handler to its end; its panics are as those of a plain one, whether they come with the call or later.
-pub(crate) async fn run(start: impl FnOnce() -> Handling) -> Result<(), Fault> {
-    let handling = call(start)?;
-    let mut handling = pin!(handling);
-    let ended = poll_fn(|context| {
+/// Runs what the crawl's author gave to its end; a panic in it is as one of a plain handler, whether it comes with the call, later, or
+/// when it is dropped.
+pub(crate) async fn caught<'a>(start: impl FnOnce() -> Handling<'a>) -> Result<HandlerResult, Panicked> {
+    let mut handling = Caught(Some(call(start).map_err(|_| Panicked)?));
+    poll_fn(|context| {
+        // It is taken by nobody but its drop.
+        let Some(handling) = handling.0.as_mut() else { return Err(Panicked).into() };
         let polled = catch_unwind(AssertUnwindSafe(|| handling.as_mut().poll(context)));
-        polled.map_or_else(|_| Err(Fault::panicked()).into(), |polled| polled.map(Ok))
-    });
-    ended.await?.map_err(|error| Fault::failed(&error))
+        polled.map_or_else(|_| Err(Panicked).into(), |polled| polled.map(Ok))
+    })
+    .await
+}
+
+/// Runs an asynchronous handler to its end.
+pub(crate) async fn run(start: impl FnOnce() -> Handling<'static>) -> Result<(), Fault> {
+    let ended = caught(start).await.map_err(|Panicked| Fault::panicked())?;
+    ended.map_err(Fault::failed)
 }

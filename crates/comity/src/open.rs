@@ -181,6 +181,22 @@ fn scheduling(config: &CrawlConfig, clock: &dyn Clock) -> SchedulerConfig {
     }
 }
 
+/// What a note says of the keys that were set and are not for a frontier that was given: only [`scheduling`] reads them.
+pub(crate) fn without_effect(file: &ConfigFile) -> Option<String> {
+    let ConfigFile { crawl, frontier, .. } = file;
+    let keys = [
+        ("[crawl] max_pages_per_origin", crawl.max_pages_per_origin.is_some()),
+        ("[crawl] max_bytes_per_origin", crawl.max_bytes_per_origin.is_some()),
+        ("[crawl] max_pages_per_domain", crawl.max_pages_per_domain.is_some()),
+        ("[crawl] max_pending_per_domain", crawl.max_pending_per_domain.is_some()),
+        ("[frontier] first_class", frontier.first_class.is_some()),
+        ("[frontier] third_class", frontier.third_class.is_some()),
+        ("[frontier] fourth_class", frontier.fourth_class.is_some()),
+    ];
+    let set: Vec<&str> = keys.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect();
+    (!set.is_empty()).then(|| format!("{} have no effect: the frontier that was given has its own", set.join(", ")))
+}
+
 /// Civil time at the start of the clock.
 fn epoch(clock: &dyn Clock) -> WallTime {
     let now = clock.moment();

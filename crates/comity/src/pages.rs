@@ -16,13 +16,13 @@ use crate::{Context, Crawler, Error, Page, StopHandle, Summary};
 /// not settled stays in the queue.
 #[derive(Debug)]
 pub struct Pages {
-    received: mpsc::Receiver<Delivered>,
+    received: mpsc::Receiver<Offered>,
     run: JoinSet<Result<Summary, Error>>,
     stop: StopHandle,
 }
 
-/// A page of [`Pages`]. It leaves the queue when this is dropped, or [`Delivered::done`]; what its handler would do with a
-/// [`Context`], this does with [`Delivered::context`].
+/// A page of [`Pages`]. It leaves the queue when this is dropped, or [`Delivered::done`], also where a task that holds it is cancelled;
+/// what its handler would do with a [`Context`], this does with [`Delivered::context`].
 #[must_use = "a page that is dropped is settled"]
 pub struct Delivered {
     page: Page,
@@ -30,13 +30,24 @@ pub struct Delivered {
     settled: Option<oneshot::Sender<HandlerResult>>,
 }
 
+/// A page on its way to its reader. Dropped, it is settled in no way: nobody has seen it.
+struct Offered {
+    page: Page,
+    context: Context,
+    settled: oneshot::Sender<HandlerResult>,
+}
+
 impl Crawler {
     /// Runs the crawl in a task of its own, and gives its pages as a stream: those that no handler has been given
     /// ([`CrawlerBuilder::route`](crate::CrawlerBuilder::route), [`CrawlerBuilder::on_page`](crate::CrawlerBuilder::on_page)).
     ///
     /// Nothing is held beyond what is in flight: a page waits at the desk of handlers until it is taken, and stays unsettled until it
-    /// is dropped. A reader that takes its time makes the crawl wait, first the origins of the pages it holds, then everybody; nothing is
+    /// is dropped, for a day at most: then it is failed by the name `crawl.handler`. A reader that takes its time makes the crawl wait, first the origins of the pages it holds, then everybody; nothing is
     /// fetched ahead of it beyond [`CrawlerBuilder::handlers_at_once`](crate::CrawlerBuilder::handlers_at_once) and `total`.
+    ///
+    /// So it is no stream to collect: whoever holds pages while asking for the next one (`collect`, `chunks`, `buffered`) waits for an
+    /// origin that waits for them, since the next page of an origin comes after the one before was dropped. Take out what is wanted, or
+    /// keep [`Page`]s, which are cheap clones.
     ///
     /// To be called within a tokio runtime.
     ///
@@ -57,15 +68,13 @@ impl Crawler {
             let sender = sender.clone();
             async move {
                 let (settled, ended) = oneshot::channel();
-                let delivered = Delivered { page, context, settled: Some(settled) };
-                if let Err(back) = sender.send(delivered).await {
-                    // Nobody reads any more and the crawl is about to end: the page stays in the queue.
-                    let mut back = back.0;
-                    back.settled = None;
-                    drop(back);
-                    return std::future::pending().await;
+                // Where nobody reads any more, it comes back and is dropped, as is one that waits in the channel.
+                drop(sender.send(Offered { page, context, settled }).await);
+                match ended.await {
+                    Ok(outcome) => outcome,
+                    // No reader had it, none will, and the crawl is about to end: the page stays in the queue.
+                    Err(_) => std::future::pending().await,
                 }
-                ended.await.unwrap_or(Ok(()))
             }
         });
         let stop = self.stop_handle();
@@ -79,7 +88,7 @@ impl Crawler {
 impl Pages {
     /// The next page; `None` when the crawl is over. Cancel-safe: a page that was not given is given next.
     pub async fn next(&mut self) -> Option<Delivered> {
-        self.received.recv().await
+        self.received.recv().await.map(Offered::given)
     }
 
     /// Ends the crawl now, unless it is over, and gives its summary. What was not settled stays in the queue.
@@ -107,7 +116,15 @@ impl Stream for Pages {
     type Item = Delivered;
 
     fn poll_next(mut self: Pin<&mut Self>, turn: &mut Turn<'_>) -> Poll<Option<Delivered>> {
-        self.received.poll_recv(turn)
+        self.received.poll_recv(turn).map(|offered| offered.map(Offered::given))
+    }
+}
+
+impl Offered {
+    /// Its reader has it, and says from here on how it ends.
+    fn given(self) -> Delivered {
+        let Self { page, context, settled } = self;
+        Delivered { page, context, settled: Some(settled) }
     }
 }
 
@@ -153,6 +170,12 @@ impl Deref for Delivered {
 
     fn deref(&self) -> &Page {
         &self.page
+    }
+}
+
+impl fmt::Debug for Offered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Offered").field(&self.page).finish()
     }
 }
 

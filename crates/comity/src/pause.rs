@@ -2,8 +2,9 @@ use tokio::sync::watch;
 
 /// Holds a crawl and lets it go on, from anywhere. Cheap to clone.
 ///
-/// Held, it sends nothing new: what is in flight is finished, handled and recorded, and everything else waits in the queue. All
-/// clocks go on: delays, back-offs and the lives of robots.txt run as ever, so that nothing is sooner than it would have been,
+/// Held, it sends nothing new: what is in flight is finished, handled and recorded, and everything else waits in the queue. To finish a page
+/// may take a request, too: for the licences that it names, without which it cannot be decided on, and for copies of its terms, where
+/// `[signals]` asks for them. All clocks go on: delays, back-offs and the lives of robots.txt run as ever, so that nothing is sooner than it would have been,
 /// and `max_duration` counts the time, too. A crawl that is held does not end by itself; [`StopHandle`](crate::StopHandle) ends it.
 #[derive(Clone, Debug)]
 pub struct PauseHandle {

@@ -10,10 +10,11 @@ use crate::{HandlerResult, Page, UrlOutcome};
 /// What it acknowledges (`Ok`) has arrived: only then does the URL leave the queue. So nothing is lost by a kill, and what was written but
 /// not settled is written again: writing the same twice must do no harm.
 ///
-/// An error ends the crawl as a full disk does ([`Error::is_storage`](crate::Error::is_storage)); so does an answer that takes longer than
-/// [`CrawlerBuilder::handler_time`](crate::CrawlerBuilder::handler_time). What may pass by itself, the sink has to try again within that
-/// time. Calls of different URLs come at once, [`CrawlerBuilder::total`](crate::CrawlerBuilder::total) at most: that is its
-/// back-pressure. Dropped at any await, what it had begun may be there or not.
+/// An error ends the crawl as a full disk does ([`Error::is_storage`](crate::Error::is_storage)); so does a panic, and an answer that takes
+/// longer than [`CrawlerBuilder::handler_time`](crate::CrawlerBuilder::handler_time). What may pass by itself, the sink has to try again within that
+/// time. Calls of different URLs come at once, and the crawl waits for them: that is its back-pressure. Of pages
+/// [`CrawlerBuilder::total`](crate::CrawlerBuilder::total) at most; of outcomes four times as many, since those that were refused come beside
+/// the visits, and [`CrawlerBuilder::handlers_at_once`](crate::CrawlerBuilder::handlers_at_once) more, that come from their handlers. Dropped at any await, what it had begun may be there or not.
 pub trait Sink: Send + Sync {
     /// A page, before its handler has it; not of an answer 304, nor of what may not be kept. Default: nothing.
     fn page<'a>(&'a self, page: &'a Page) -> BoxFuture<'a, HandlerResult> {

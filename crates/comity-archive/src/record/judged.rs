@@ -101,7 +101,7 @@ pub(super) fn licences(site: &SiteFiles, absent: &mut Absent) -> Vec<LicenceReco
         let (carrier, url) = (named.carrier.as_str().to_owned(), cut_to(named.url.as_str(), MAX_RAW));
         LicenceRecord { asked, carrier, digest, fetched, final_url, state, status, url }
     };
-    site.licences.iter().take(NamedLicence::MOST).enumerate().map(licence).collect()
+    site.licences.iter().take(NamedLicence::MOST_IN_ALL).enumerate().map(licence).collect()
 }
 
 pub(super) fn terms(links: &[TermsLink]) -> Vec<TermsRecord> {

@@ -125,7 +125,7 @@ impl ContentJudge {
         let now = UnixSeconds(self.gate.clock().wall().unix_millis().div_euclid(1000));
         let read = |token: &ProductToken| page_signals(&self.fields, facts, token.as_str(), self.image);
         let signals: Vec<PageSignals> = self.tokens.iter().map(read).collect();
-        let licences = PageLicences::read(&self.gate, (&self.url, &self.before), &self.fields, facts);
+        let licences = PageLicences::read(&self.gate, &self.url, &self.fields, facts);
         let follow = signals.iter().all(|signals| signals.follow);
         let is_silent = signals.iter().all(|one| one.statements.is_empty() && one.unavailable_after.is_none())
             && facts.tdm_reservation.is_empty()

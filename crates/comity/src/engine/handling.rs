@@ -4,13 +4,13 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use comity_frontier::{LeaseId, Offer, Renewal};
+use comity_frontier::{LeaseId, Offer, Renewal, Renewed};
 use comity_policy::{Capture, Reason};
 use tokio::sync::Semaphore;
 
 use super::Shared;
 use crate::context::{Context, Enqueued, Handles};
-use crate::handler::{self, Fault, PageHandler};
+use crate::handler::{self, Fault, HandlerResult, PageHandler, Panicked};
 use crate::keep::Trip;
 use crate::{Error, Page, UrlOutcome};
 
@@ -57,8 +57,8 @@ pub(super) struct Handled {
 /// Counts a handler at work, however it ends.
 struct AtWork<'a>(&'a AtomicUsize);
 
-/// A lease is renewed this often while its page is at a handler, and for this long: it outlives several renewals that come
-/// late.
+/// A lease is renewed this often while its page is at a handler or a sink, and for this long: it outlives several renewals that
+/// come late.
 const RENEW_EVERY: Duration = Duration::from_secs(20);
 const RENEW_FOR: Duration = Duration::from_secs(120);
 
@@ -102,7 +102,7 @@ impl Shared {
         let (enqueued, ended) = match handler {
             PageHandler::Plain(handler) => {
                 let ended = handler::call(|| handler(&page));
-                (Vec::new(), ended.and_then(|given| given.map_err(|error| Fault::failed(&error))))
+                (Vec::new(), ended.and_then(|given| given.map_err(Fault::failed)))
             }
             PageHandler::Async { call, patient } => {
                 let context = Context::new(url.clone(), self.desk.handles.clone());
@@ -115,9 +115,12 @@ impl Shared {
         let (mut capture, has_failed) = (page.into_capture(), ended.is_err());
         if let Err(Fault(words)) = ended {
             tracing::error!(%url, "{words}; the crawl goes on");
-            // What was wrong with the exchange itself says more than that.
+            // What was wrong with the exchange itself is why it is not whole; what its handler said of it stands behind that.
             if capture.fault.is_none() {
                 (capture.fault, capture.detail) = (Some(Reason::CrawlHandler), Some(words));
+            } else {
+                let before = capture.detail.take().map(|detail| format!("{detail}; ")).unwrap_or_default();
+                capture.detail = Some(before + &words);
             }
         }
         Ok((capture, Handled { enqueued, has_failed }))
@@ -144,37 +147,50 @@ impl Shared {
         self.held(lease, in_time).await
     }
 
-    /// Keeps a lease for as long as something takes that is bounded by itself.
+    /// Keeps a lease for as long as something takes that is bounded by itself. What is not done at once renews it at once: what
+    /// came before has taken a part of its life.
     async fn held<T>(&self, lease: LeaseId, work: impl Future<Output = T>) -> Result<T, Error> {
         let mut work = pin!(work);
+        let mut pause = Duration::ZERO;
         loop {
             tokio::select! {
                 biased;
                 ended = &mut work => return Ok(ended),
-                () = tokio::time::sleep(RENEW_EVERY) => {}
+                () = tokio::time::sleep(pause) => pause = RENEW_EVERY,
             }
             let now = self.clock.now();
-            let renewed = self.frontier.renew(lease, Renewal::until(now.after(RENEW_FOR)), now).await?;
-            tracing::trace!(?renewed, "at its handler");
+            match self.frontier.renew(lease, Renewal::until(now.after(RENEW_FOR)), now).await? {
+                Renewed::Held => tracing::trace!("renewed, at its handler or sink"),
+                // It was asked for, so its record is written all the same; the queue takes nothing of it any more.
+                Renewed::Stale => tracing::warn!("the lease ended before its page was through: it is asked for again"),
+            }
         }
     }
 
     /// Gives a page to the sink, which acknowledges it before it may leave the queue.
     pub(super) async fn write_page(&self, lease: LeaseId, page: &Page) -> Result<(), Error> {
         let Some(sink) = &self.handlers.sink else { return Ok(()) };
-        let written = tokio::time::timeout(self.desk.time, sink.0.page(page));
-        self.held(lease, written).await?.map_err(|_| self.too_slow())?.map_err(Error::sink)
+        self.acknowledged(lease, handler::caught(|| sink.0.page(page))).await
     }
 
-    /// Tells the sink how a URL leaves the queue, before it does.
-    pub(super) async fn write_outcome(&self, outcome: UrlOutcome<'_>) -> Result<(), Error> {
+    /// Tells the sink how a URL leaves the queue, before it does; the lease stays held meanwhile.
+    pub(super) async fn write_outcome(&self, lease: LeaseId, outcome: UrlOutcome<'_>) -> Result<(), Error> {
         let Some(sink) = &self.handlers.sink else { return Ok(()) };
-        let written = tokio::time::timeout(self.desk.time, sink.0.outcome(outcome));
-        written.await.map_err(|_| self.too_slow())?.map_err(Error::sink)
+        self.acknowledged(lease, handler::caught(|| sink.0.outcome(outcome))).await
     }
 
-    fn too_slow(&self) -> Error {
-        Error::sink(format!("nothing was acknowledged within {} s", self.desk.time.as_secs_f64()).into())
+    /// Waits for the sink. Nothing of it is acknowledged by an error, a panic, or a time that is over: each ends the crawl.
+    async fn acknowledged(
+        &self,
+        lease: LeaseId,
+        written: impl Future<Output = Result<HandlerResult, Panicked>>,
+    ) -> Result<(), Error> {
+        let time = self.desk.time;
+        match self.held(lease, tokio::time::timeout(time, written)).await? {
+            Ok(Ok(acknowledged)) => acknowledged.map_err(Error::sink),
+            Ok(Err(Panicked)) => Err(Error::sink("it panicked".into())),
+            Err(_) => Err(Error::sink(format!("nothing was acknowledged within {} s", time.as_secs_f64()).into())),
+        }
     }
 
     /// The offers for what a handler enqueued, each held to what a link is held to; the rest is counted by reason.

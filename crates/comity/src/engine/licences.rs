@@ -39,19 +39,13 @@ pub(super) struct PageLicences {
 }
 
 impl PageLicences {
-    pub(super) fn read(
-        gate: &Gate,
-        (url, before): (&CrawlUrl, &Arc<Decision>),
-        fields: &[(String, Bytes)],
-        facts: &HeadFacts,
-    ) -> Self {
+    pub(super) fn read(gate: &Gate, url: &CrawlUrl, fields: &[(String, Bytes)], facts: &HeadFacts) -> Self {
         let mut found = Self::default();
         if !gate.asks().licences {
             return found;
         }
         let now = gate.clock().wall();
-        let mut room = NamedLicence::MOST.saturating_sub(before.site.licences.len());
-        for text in &facts.inline_rsl {
+        for text in facts.inline_rsl.iter().take(NamedLicence::MOST) {
             let bytes = Bytes::from(text.clone().into_bytes());
             let digest = Digest::from_bytes(Sha256::digest(&bytes).into());
             let rules = SiteRules::Licence(Arc::new(RslDocument::parse(&bytes)));
@@ -60,9 +54,8 @@ impl PageLicences {
             let file = SiteFile { state: read, status: None, asked: now, until: now, final_url: None, copy };
             found.known.push(NamedLicence { url: url.clone(), carrier: RslCarrier::Inline, file: Arc::new(file) });
             found.inline.push((digest, bytes));
-            room = room.saturating_sub(1);
         }
-        for pointer in RslPointers::read(None, fields, facts).documents.into_iter().take(room) {
+        for pointer in RslPointers::read(None, fields, facts).documents.into_iter().take(NamedLicence::MOST) {
             let Ok(url) = CrawlUrl::parse(&pointer.url) else { continue };
             match gate.named_licence(&url) {
                 Some(file) => found.known.push(NamedLicence { url, carrier: pointer.carrier, file }),

@@ -32,6 +32,8 @@ pub(crate) struct Engine {
     robots_waiting: VecDeque<Origin>,
     stop: watch::Receiver<Stop>,
     pause: watch::Receiver<bool>,
+    /// Whether it was told last that it is held.
+    told_paused: bool,
     progress: watch::Sender<Progress>,
     published: Option<Instant>,
     /// Something changed that was not published: it follows when the pause is over.
@@ -89,6 +91,7 @@ impl Engine {
             shared,
             stop,
             pause,
+            told_paused: false,
             progress,
             published: None,
             unpublished: false,
@@ -326,8 +329,9 @@ impl Engine {
             if let Some(key) = limit {
                 return Ok(Turnout::End(End::Limit(key)));
             }
-            // What waits for the end of a pause is not at its end.
-            if !self.is_due_soon(wake_at) && !*self.pause.borrow() {
+            // What waits for the end of a pause is not at its end; nor was work looked for yet where the pause ended since.
+            let is_held = *self.pause.borrow() || self.pause.has_changed().unwrap_or(false);
+            if !self.is_due_soon(wake_at) && !is_held {
                 return Ok(Turnout::End(End::Finished));
             }
         }
@@ -350,7 +354,10 @@ impl Engine {
             },
             Ok(()) = self.pause.changed() => {
                 let is_paused = *self.pause.borrow();
-                self.shared.listeners.tell(|| if is_paused { Event::Paused } else { Event::Resumed });
+                // Held and let go between two looks: nothing was held up, and nothing is told.
+                if std::mem::replace(&mut self.told_paused, is_paused) != is_paused {
+                    self.shared.listeners.tell(|| if is_paused { Event::Paused } else { Event::Resumed });
+                }
             }
             Some(ended) = self.tasks.join_next_with_id() => {
                 self.ended(ended).await?;

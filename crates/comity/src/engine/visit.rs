@@ -365,7 +365,7 @@ impl Shared {
     /// Settles a lease; a URL that leaves the queue with that is told to whoever wants to know.
     pub(super) async fn settle(&self, settlement: Settlement, outcome: Option<UrlOutcome<'_>>) -> Result<(), Error> {
         if let Some(outcome) = outcome {
-            self.write_outcome(outcome).await?;
+            self.write_outcome(settlement.lease(), outcome).await?;
         }
         let watched = match &settlement {
             Settlement::Done { links, .. } | Settlement::Again { links, .. } => self.watched(links),

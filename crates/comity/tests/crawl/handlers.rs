@@ -66,6 +66,34 @@ async fn what_is_enqueued_comes_in_its_order_with_its_data_and_over_redirects() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_one_page_enqueues_is_bounded_in_number_and_in_bytes() {
+    // Bytes of data with each, of the path of each, and how many there is room for.
+    for (data, path, most) in [(0, 1, 10_000), (4000, 1, 2088), (0, 4000, 2080)] {
+        let (net, _) = web([numbered("a.test", 0)]);
+        let counted = Arc::new(AtomicUsize::new(0));
+        let count = counted.clone();
+        let summary = run(crawler(&net, &["http://a.test/"]).on_page(move |_, ctx| {
+            let count = count.clone();
+            async move {
+                let text = "x".repeat(path);
+                for n in 10_000..30_000 {
+                    let Ok(enqueued) = ctx.enqueue(format!("http://b.test/{n}{text}")) else { break };
+                    if data > 0 && enqueued.user_bytes(vec![1; data]).is_err() {
+                        break;
+                    }
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+                assert!(matches!(ctx.enqueue(format!("/{}", "x".repeat(4050))), Err(EnqueueError::Full)));
+            }
+        }))
+        .await;
+        assert_eq!(summary.failed.len(), 0);
+        let counted = counted.load(Ordering::Relaxed);
+        assert!((most - 8..=most + 8).contains(&counted), "{data} {path}: {counted} URLs");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn seeds_have_priorities_and_data_too() {
     let (net, observer) = web([numbered("a.test", 3)]);
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -205,6 +233,80 @@ async fn a_handler_that_fails_in_any_way_fails_its_page_and_keeps_what_it_enqueu
     assert_eq!(words.len(), 4);
     for said in ["failed: the database is gone", "panicked", "took longer than 5 s"] {
         assert!(words.iter().any(|words| words.contains(said)), "{said}: {words:?}");
+    }
+    assert_clean(&observer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_words_of_a_handler_are_on_record_beside_a_fault_of_the_exchange() {
+    let dir = tempfile::tempdir().unwrap();
+    let (net, _) = web([Site::new().name("a.test").page("/", Answer::text("x".repeat(5000)))]);
+    let builder = crawler(&net, &["http://a.test/"])
+        .dir(dir.path().join("d"))
+        .configure(|file| {
+            file.archive.min_free = Some(comity::config::ByteSize(0));
+            file.fetch.max_body = Some(comity::config::ByteSize(1024));
+        })
+        .on_page(|_, _| async { Err::<(), comity::BoxError>("too short for me".into()) });
+    let summary = run(builder).await;
+    assert_eq!(summary.failed, [(Reason::CrawlHandler, 1)].into());
+    let records = comity_archive::read_records(&dir.path().join("d")).unwrap();
+    let records: Vec<_> = records.map(|line| line.unwrap().record().unwrap().unwrap()).collect();
+    let page = records.iter().find(|record| record.url == "http://a.test/").unwrap();
+    assert_eq!(page.reason, "fetch.too_large", "what the exchange had stays its reason: {page:?}");
+    assert!(page.detail.as_ref().is_some_and(|words| words.contains("too short for me")), "{:?}", page.detail);
+}
+
+/// Panics wherever it is touched: when it is printed, and, unless that has happened, when it is dropped.
+#[derive(Debug)]
+struct Trap(Arc<AtomicUsize>);
+
+impl std::fmt::Display for Trap {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("printed")
+    }
+}
+
+impl std::error::Error for Trap {}
+
+impl Drop for Trap {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        assert!(std::thread::panicking(), "dropped");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_handler_leaves_behind_may_panic_too_and_the_site_is_asked_once() {
+    let (net, observer) = web([numbered("a.test", 4)]);
+    let sprung = Arc::new(AtomicUsize::new(0));
+    let traps = sprung.clone();
+    let builder = crawler(&net, &["http://a.test/"])
+        .handler_time(secs(5))
+        .route_each("/0", {
+            let traps = sprung.clone();
+            move |_: &Page| Err::<(), _>(Trap(traps.clone()))
+        })
+        .on_page(move |page, _| {
+            let trap = Trap(traps.clone());
+            async move {
+                match page.url().path() {
+                    // Its error cannot be printed.
+                    "/1" => return Err(trap.into()),
+                    // Its time is over, and what it holds panics as it is dropped.
+                    "/2" => std::future::pending::<()>().await,
+                    "/3" => panic!("at work"),
+                    _ => std::mem::forget(trap),
+                }
+                HandlerResult::Ok(())
+            }
+        });
+    let summary = run(builder).await;
+    assert_eq!((summary.pages(), summary.left), (1, 0));
+    assert_eq!(summary.failed, [(Reason::CrawlHandler, 4)].into());
+    assert_eq!(sprung.load(Ordering::Relaxed), 4);
+    for n in 0..4 {
+        assert_eq!(asked(&observer, &format!("http://a.test/{n}")), 1, "/{n}");
     }
     assert_clean(&observer);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity::frontier::{BoxFuture, Frontier, Local, SchedulerConfig};
-use comity::policy::Reason;
+use comity::policy::{Clock, Reason};
 use comity::{End, Event, HandlerResult, Page, Sink, UrlEnding, UrlOutcome};
 use comity_testweb::{Answer, Site};
 
@@ -107,6 +107,18 @@ async fn hooks_hear_of_all_that_was_left_out_refused_failed_and_done() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_filter_takes_away_and_a_second_sink_is_refused() {
+    let (net, observer) = web([list(4)]);
+    let but = |path: &'static str| move |proposed: comity::Proposed<'_>| proposed.url.path() != path;
+    let summary = run(crawler(&net, &["http://a.test/"]).filter(but("/0")).filter(but("/1")).filter(but("/2"))).await;
+    assert_eq!((summary.pages(), summary.links_left[&Reason::UrlFilter]), (2, 3));
+    assert_eq!(requests(&observer), ["/robots.txt", "/", "/3"].map(|path| format!("http://a.test{path}")));
+    let sinks = crawler(&net, &["http://a.test/"]).sink(Arc::new(Ledger::default())).sink(Arc::new(Ledger::default()));
+    let error = sinks.build().unwrap_err();
+    assert!(error.is_config() && error.to_string().contains("two sinks"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn events_come_in_order_and_a_slow_reader_is_told_what_it_missed() {
     let (net, _) = web([list(3)]);
     let crawl = crawler(&net, &["http://a.test/"]).build().unwrap();
@@ -175,6 +187,62 @@ async fn held_it_sends_nothing_and_goes_on_no_sooner_than_it_might_have() {
     assert_eq!((summary.pages(), summary.left, summary.end), (0, 1, End::Stopped));
 }
 
+/// A clock at one of whose readings a held crawl is let go: whatever it was about to do there.
+#[derive(Debug)]
+struct LetsGo {
+    clock: comity_fetch::SystemClock,
+    pause: std::sync::OnceLock<comity::PauseHandle>,
+    readings: AtomicUsize,
+}
+
+impl Clock for LetsGo {
+    fn now(&self) -> comity::policy::Instant {
+        if let Some(pause) = self.pause.get().filter(|pause| pause.is_paused())
+            && self.readings.fetch_sub(1, Ordering::Relaxed) == 1
+        {
+            pause.resume();
+        }
+        self.clock.now()
+    }
+
+    fn wall(&self) -> comity::policy::WallTime {
+        self.clock.wall()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crawl_that_is_let_go_at_any_moment_goes_on_to_its_end() {
+    let mut in_time = 0;
+    for n in 1..=8 {
+        let (net, observer) = web([list(2)]);
+        let clock = comity_fetch::SystemClock::paused_at(super::support::START);
+        let clock = Arc::new(LetsGo { clock, pause: std::sync::OnceLock::new(), readings: AtomicUsize::new(n) });
+        let crawl = crawler(&net, &["http://a.test/"]).clock(clock.clone()).build().unwrap();
+        let (pause, mut events) = (crawl.pause_handle(), crawl.events());
+        pause.pause();
+        clock.pause.set(pause.clone()).unwrap();
+        // Where it is read less often, while it is held.
+        let late = tokio::spawn(async move {
+            tokio::time::sleep(secs(3600)).await;
+            pause.resume();
+        });
+        let summary = crawl.run().await.unwrap();
+        assert_eq!((summary.end, summary.pages(), summary.left), (End::Finished, 3, 0), "reading {n}");
+        in_time += u32::from(summary.elapsed < secs(3600));
+        late.abort();
+        let mut is_held = false;
+        while let Some(event) = events.next().await {
+            if let Event::Paused | Event::Resumed = event {
+                let now_held = matches!(event, Event::Paused);
+                assert_ne!(now_held, is_held, "reading {n}: told in turn");
+                is_held = now_held;
+            }
+        }
+        assert_clean(&observer);
+    }
+    assert!(in_time > 0, "no reading was ever between two looks");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stream_settles_what_it_gives_and_the_crawl_waits_for_its_reader() {
     let (net, observer) = web([list(4).page("/by", Answer::text("enqueued"))]);
@@ -217,6 +285,61 @@ async fn a_stream_that_is_left_early_leaves_the_rest_in_the_queue() {
     let asked = requests(&observer).len();
     tokio::time::sleep(secs(60)).await;
     assert_eq!(requests(&observer).len(), asked);
+}
+
+/// Four sites of one page each, and the URLs of these pages.
+fn four() -> ([Site; 4], Vec<String>) {
+    let names = [0, 1, 2, 3].map(|n| format!("s{n}.test"));
+    let urls = names.iter().map(|name| format!("http://{name}/")).collect();
+    (names.map(|name| Site::new().name(name).page("/", Answer::text("x"))), urls)
+}
+
+/// A reader works on one page while the next ones wait for it, and then it drops the stream: what it was not given comes again.
+#[tokio::test(start_paused = true)]
+async fn a_page_that_waited_for_a_reader_who_left_comes_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sites, urls) = four();
+    let (net, observer) = web(sites);
+    let build = || {
+        crawler(&net, &[])
+            .seeds(&urls)
+            .dir(dir.path())
+            .configure(|file| file.archive.min_free = Some(comity::config::ByteSize(0)))
+    };
+    let mut pages = build().build().unwrap().pages();
+    let held = pages.next().await.unwrap();
+    let read = held.url().to_string();
+    tokio::time::sleep(secs(30)).await;
+    assert_eq!(requests(&observer).len(), 8, "all are here, and one is on its way to the reader");
+    held.done();
+    drop(pages);
+    tokio::time::sleep(secs(1)).await;
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let told = seen.clone();
+    run(build().each_page(move |page| told.lock().unwrap().push(page.url().to_string()))).await;
+    let seen = seen.lock().unwrap();
+    for url in urls {
+        assert!(url == read || seen.contains(&url), "{url} was never read: {read}, then {seen:?}");
+    }
+}
+
+/// The same where the crawl's tasks run beside the one that ends it, at whatever moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn what_no_reader_was_given_is_still_queued_when_the_stream_is_finished() {
+    for round in 0..20 {
+        let (sites, urls) = four();
+        let (net, observer) = web(sites);
+        let builder = crawler(&net, &[]).seeds(&urls).delay(Duration::ZERO);
+        let mut pages = builder.clock(Arc::new(comity_fetch::SystemClock::new())).build().unwrap().pages();
+        let held = pages.next().await.unwrap();
+        while requests(&observer).len() < 8 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(round % 5)).await;
+        let summary = pages.finish().await.unwrap();
+        assert_eq!((summary.pages(), summary.left), (0, 4), "{summary}");
+        drop(held);
+    }
 }
 
 /// Acknowledges late, and not at all once it is broken.
@@ -278,6 +401,127 @@ async fn what_a_sink_does_not_acknowledge_stays_in_the_queue_and_comes_again() {
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("within 1 s"), "{error}");
 }
 
+/// Panics as it is told to: at a call, or after an await.
+struct Broken {
+    way: &'static str,
+    is_broken: AtomicBool,
+}
+
+impl Broken {
+    fn answer(&self, what: &str) -> BoxFuture<'_, HandlerResult> {
+        let breaks = |when| self.is_broken.load(Ordering::Relaxed) && self.way == format!("{what} {when}");
+        assert!(!breaks("at once"), "at the call");
+        let late = breaks("late");
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            assert!(!late, "after an await");
+            Ok(())
+        })
+    }
+}
+
+impl Sink for Broken {
+    fn page<'a>(&'a self, page: &'a Page) -> BoxFuture<'a, HandlerResult> {
+        if page.is_seed() { Box::pin(async { Ok(()) }) } else { self.answer("page") }
+    }
+
+    fn outcome<'a>(&'a self, outcome: UrlOutcome<'a>) -> BoxFuture<'a, HandlerResult> {
+        match (outcome.url.path(), outcome.ending) {
+            ("/", _) => Box::pin(async { Ok(()) }),
+            (_, UrlEnding::Refused(_)) => self.answer("refusal"),
+            _ => self.answer("outcome"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_that_panics_has_acknowledged_nothing_and_nobody_is_asked_for_that() {
+    for way in ["page at once", "page late", "outcome at once", "outcome late", "refusal at once", "refusal late"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (net, observer) = web([Site::new()
+            .name("a.test")
+            .robots("User-agent: *\nDisallow: /no")
+            .page("/", Answer::page(["/x", "/no"]))
+            .page("/x", Answer::text("x"))]);
+        let sink = Arc::new(Broken { way, is_broken: AtomicBool::new(true) });
+        let build = || {
+            crawler(&net, &["http://a.test/"])
+                .dir(dir.path())
+                .configure(|file| file.archive.min_free = Some(comity::config::ByteSize(0)))
+                .sink(sink.clone())
+        };
+        let error = build().build().unwrap().run().await.unwrap_err();
+        assert!(error.is_storage(), "{way}: {error}");
+        assert!(std::error::Error::source(&error).unwrap().to_string().contains("panicked"), "{way}");
+        assert!(asked(&observer, "http://a.test/x") <= 1, "{way}: one fault of ours is no reason to ask again");
+        tokio::time::sleep(secs(1)).await;
+        sink.is_broken.store(false, Ordering::Relaxed);
+        let summary = run(build()).await;
+        assert_eq!((summary.left, summary.failed.len()), (0, 0), "{way}");
+        let (pages, refused) = (u64::from(!way.starts_with("refusal")), summary.refused.values().sum::<u64>());
+        assert!(
+            summary.pages() >= pages && summary.pages() + refused >= 1,
+            "{way}: it is still queued, and comes again"
+        );
+    }
+}
+
+/// Takes much longer than a lease lasts by itself, for pages, for outcomes, or for both in turn.
+struct Slow {
+    page: Duration,
+    outcome: Duration,
+    told: Mutex<Vec<String>>,
+}
+
+impl Sink for Slow {
+    fn page<'a>(&'a self, _: &'a Page) -> BoxFuture<'a, HandlerResult> {
+        Box::pin(async {
+            tokio::time::sleep(self.page).await;
+            Ok(())
+        })
+    }
+
+    fn outcome<'a>(&'a self, outcome: UrlOutcome<'a>) -> BoxFuture<'a, HandlerResult> {
+        Box::pin(async move {
+            tokio::time::sleep(self.outcome).await;
+            self.told.lock().unwrap().push(outcome.url.path().to_owned());
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_held_for_as_long_as_its_sink_and_its_handler_take() {
+    // Seconds for the page, its handler, and its outcome. Each of the last row's ends right before its own first renewal would come.
+    for (page, handler, outcome) in [(0, 0, 300), (300, 0, 0), (150, 150, 150), (0, 0, 121), (19, 19, 110)] {
+        let site = Site::new()
+            .name("a.test")
+            .robots("User-agent: *\nDisallow: /no")
+            .page("/", Answer::page(["/no", "/gone", "/moved", "/x"]))
+            .page("/gone", Answer::status(404))
+            .page("/moved", Answer::redirect(302, "/x"))
+            // Most of the time that an exchange may take.
+            .page("/x", Answer::text("x").delay(secs(50)));
+        let (net, observer) = web([site]);
+        let sink = Arc::new(Slow { page: secs(page), outcome: secs(outcome), told: Mutex::default() });
+        let builder = crawler(&net, &["http://a.test/"])
+            .configure(|file| file.fetch.head_timeout = Some(comity::config::Span(secs(55))))
+            .handler_time(secs(600))
+            .sink(sink.clone())
+            .on_page(move |_, _| tokio::time::sleep(secs(handler)));
+        let summary = run(builder).await;
+        let row = (page, handler, outcome);
+        assert_eq!((summary.left, summary.failed.len(), summary.retries), (0, 0, 0), "{row:?}");
+        let mut told = sink.told.lock().unwrap().clone();
+        told.sort();
+        assert_eq!(told, ["/", "/gone", "/moved", "/no", "/x"], "{row:?}: each once");
+        for path in ["/", "/gone", "/moved", "/x"] {
+            assert_eq!(asked(&observer, &format!("http://a.test{path}")), 1, "{row:?} {path}: asked for once");
+        }
+        assert_clean(&observer);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_crawl_runs_on_a_frontier_that_it_was_given() {
     let (net, observer) = web([list(3)]);
@@ -287,4 +531,36 @@ async fn a_crawl_runs_on_a_frontier_that_it_was_given() {
     let stats = frontier.stats(comity::policy::Instant::START).await.unwrap();
     assert_eq!((stats.seen, stats.queued), (4, 0));
     assert_clean(&observer);
+}
+
+/// Processes after one another: each opens the queue anew, and nothing of the instants that the one before was told means anything to it.
+#[tokio::test(start_paused = true)]
+async fn a_frontier_that_outlives_a_process_is_gone_on_with_no_sooner_than_a_delay_later() {
+    let (net, observer) = web([list(3)]);
+    for _ in 0..4 {
+        let frontier: Arc<dyn Frontier> = Arc::new(Local::in_memory(SchedulerConfig::default()));
+        let summary = run(crawler(&net, &["http://a.test/"]).frontier(frontier, [7; 16]).max_pages(1)).await;
+        assert_eq!((summary.pages(), summary.left), (1, 3));
+    }
+    // Without a directory each reads robots.txt anew.
+    let at: Vec<u64> = arrivals(&observer).into_iter().map(|(_, at)| at).collect();
+    assert_eq!(at.len(), 8);
+    assert!(at.windows(2).all(|pair| pair[1] - pair[0] >= 1_000_000), "no two within a second: {at:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn settings_that_a_given_frontier_does_not_have_are_named() {
+    let notes = async |configure: fn(&mut comity::config::ConfigFile)| {
+        let (net, _) = web([list(0)]);
+        let frontier: Arc<dyn Frontier> = Arc::new(Local::in_memory(SchedulerConfig::default()));
+        let builder = crawler(&net, &["http://a.test/"]).frontier(frontier, [7; 16]).configure(configure);
+        run(builder).await.notes.join("\n")
+    };
+    assert!(!notes(|_| {}).await.contains("no effect"));
+    let notes = notes(|file| {
+        file.crawl.max_pages_per_origin = Some(5);
+        file.frontier.first_class = Some(vec!["a.test".to_owned()]);
+    });
+    let notes = notes.await;
+    assert!(notes.contains("[crawl] max_pages_per_origin, [frontier] first_class have no effect"), "{notes}");
 }

@@ -221,6 +221,40 @@ async fn naming_a_licence_of_its_own_on_each_page_sends_a_crawl_nowhere() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn many_licences_of_a_site_take_no_room_from_those_of_a_page() {
+    let link = |n: usize| format!("<link rel=license type='application/rsl+xml' href='https://lic.test/{n}.xml'>");
+    let no = "https://lic.test/no.xml";
+    let last = format!("<link rel=license type='application/rsl+xml' href='{no}'>");
+    let fifteen = (20..35).map(link).collect::<String>();
+    // Where it is denied: in the page, by an element, and by the last of as many elements as are read.
+    let rows = [
+        (format!("<script type='application/rsl+xml'>{}</script>", prohibits("ai-train")), "inline"),
+        (last.clone(), "link element"),
+        (fifteen + &last, "link element"),
+    ];
+    for (head, carrier) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let names: String = (0..16).map(|n| format!("License: https://lic.test/{n}.xml\n")).collect();
+        let site =
+            Site::new().name("a.test").robots(format!("User-agent: *\n{names}Allow: /\n")).page("/", html(&head));
+        let licences = (0..35)
+            .fold(Site::new().name("lic.test"), |site, n| site.page(format!("/{n}.xml"), xml(licence("all", ""))));
+        let licences = licences.page("/no.xml", xml(prohibits("ai-train")));
+        let (net, observer) = web([site.page("/linked", Answer::text("linked")), licences]);
+        finish(crawl(&net, dir.path(), &["ai_train"]), reads_licences).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), ("withheld", "signal.ai_train"), "{head}: {found:?}");
+        let mut denied = found.licences.iter().filter(|one| carrier == "inline" || one.url == no);
+        assert!(
+            denied.any(|one| one.carrier == carrier && one.digest.is_some()),
+            "what denied is on record: {found:?}"
+        );
+        assert_eq!(found.licences.iter().filter(|one| one.carrier == "robots.txt").count(), 16, "and all others are");
+        check(dir.path(), &observer);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_asked_for_where_it_is_not_set() {
     let dir = tempfile::tempdir().unwrap();
     let robots = "User-agent: *\nLicense: https://lic.test/no.xml\nAllow: /\n";
