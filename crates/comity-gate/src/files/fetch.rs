@@ -56,14 +56,22 @@ impl Gate {
                 None => match self.site_file(&name).await {
                     Ok(file) => file,
                     Err(hold) if name.origin() == origin || *self.inner.closing.borrow() => return Some(hold),
-                    // Nobody waits for the turn of another origin.
-                    Err(_) => self.put_file(&name, self.outcome(SiteFileState::Unreachable, None)).await,
+                    Err(_) => self.without_turn(&name).await,
                 },
             };
             found.push((name, file));
         }
         self.inner.cache.files_known(key, found, self.inner.clock.wall());
         None
+    }
+
+    /// Nobody waits for the turn of another origin: the file counts as unreachable. What an earlier copy says holds on, and what
+    /// another flight has learnt meanwhile.
+    async fn without_turn(&self, key: &FileKey) -> Arc<SiteFile> {
+        match self.inner.cache.files().and_then(|files| files.get(key)) {
+            Some(landed) if !landed.is_due(self.inner.clock.wall()) => landed,
+            before => self.file_known(key, self.outcome(SiteFileState::Unreachable, None), before.as_deref()).await,
+        }
     }
 
     /// Learns files that an answer from `origin` has named, as far as `patience` goes; what is left is asked for before the next

@@ -4,11 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity::config::{ConfigFile, Moment, TermsSection};
+use comity::policy::WallTime;
 use comity::{CrawlerBuilder, Summary};
 use comity_archive::{EvidenceKind, EvidenceStore, Record, Sighting};
+use comity_fetch::SystemClock;
 use comity_testweb::{Answer, MemoryNet, Observer, SecureNet, Site};
 
-use crate::support::{asked, assert_clean, crawler, requests, run, web};
+use crate::support::{START, asked, assert_clean, crawler, requests, run, web};
 
 const SECRET: &str = "the words of the page";
 
@@ -170,6 +172,45 @@ async fn a_licence_decides_whoever_names_it() {
             assert_eq!(said.conditional, name == "for a payment", "{name}");
         }
         check(dir.path(), &observer);
+    }
+}
+
+/// What a licence has said holds on while it is not to be had, whatever keeps it from being asked for, and over crawls.
+#[tokio::test(start_paused = true)]
+async fn a_licence_that_was_known_holds_on_while_its_host_has_no_turn() {
+    let (rules, no) = (|text: &str| Answer::text(text.to_owned()), "https://lic.test/no.xml");
+    let rows = [
+        ("its robots.txt fails", Answer::status(503), Answer::status(500)),
+        ("it wants long pauses", rules("User-agent: *\nCrawl-delay: 400\n"), Answer::status(500)),
+        ("it fails", rules(""), Answer::status(503)),
+        ("it does not answer", rules(""), Answer::reset()),
+    ];
+    for (name, robots, answer) in rows {
+        let (state, dirs) = (tempfile::tempdir().unwrap(), [(); 3].map(|()| tempfile::tempdir().unwrap()));
+        let site = Site::new().name("a.test").robots(format!("User-agent: *\nLicense: {no}\nAllow: /\n"));
+        let host = Site::new().name("lic.test").robots_answers([rules(""), robots]);
+        let (net, observer) = web([
+            site.page("/", html("")),
+            host.page_answers("/no.xml", [xml(prohibits("ai-train")), answer]),
+        ]);
+        // The second crawl begins when the life of the licence is over, the third before it is asked for again.
+        for (dir, minutes) in dirs.iter().zip([0, 40 * 24 * 60, 40 * 24 * 60 + 30]) {
+            let at = WallTime::from_unix_millis(START.unix_millis() + minutes * 60_000);
+            let (builder, root) = crawl(&net, dir.path(), &["ai_train"]);
+            let built = (builder.clock(Arc::new(SystemClock::paused_at(at))), root);
+            let place = state.path().to_owned();
+            finish(built, |file| {
+                reads_licences(file);
+                file.state.dir = Some(place);
+            })
+            .await;
+            let found = record(dir.path(), "http://a.test/");
+            assert_eq!((&*found.outcome, &*found.reason), ("not_fetched", "signal.ai_train"), "{name}, {minutes}");
+            let wanted = if minutes == 0 { "read" } else { "unreachable" };
+            assert_eq!(found.licences.first().map(|one| &*one.state), Some(wanted), "{name}, {minutes}");
+            check(dir.path(), &observer);
+        }
+        assert_eq!(asked(&observer, "http://a.test/"), 0, "{name}");
     }
 }
 
