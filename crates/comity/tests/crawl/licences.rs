@@ -189,10 +189,8 @@ async fn a_licence_that_was_known_holds_on_while_its_host_has_no_turn() {
         let (state, dirs) = (tempfile::tempdir().unwrap(), [(); 3].map(|()| tempfile::tempdir().unwrap()));
         let site = Site::new().name("a.test").robots(format!("User-agent: *\nLicense: {no}\nAllow: /\n"));
         let host = Site::new().name("lic.test").robots_answers([rules(""), robots]);
-        let (net, observer) = web([
-            site.page("/", html("")),
-            host.page_answers("/no.xml", [xml(prohibits("ai-train")), answer]),
-        ]);
+        let (net, observer) =
+            web([site.page("/", html("")), host.page_answers("/no.xml", [xml(prohibits("ai-train")), answer])]);
         // The second crawl begins when the life of the licence is over, the third before it is asked for again.
         for (dir, minutes) in dirs.iter().zip([0, 40 * 24 * 60, 40 * 24 * 60 + 30]) {
             let at = WallTime::from_unix_millis(START.unix_millis() + minutes * 60_000);
