@@ -97,7 +97,10 @@ impl Gate {
             };
             let _all = tokio::time::timeout(patience, learning).await;
             let all = keys.iter().zip(&learnt);
-            files.want(&site, |file| all.clone().any(|(key, known)| key.as_ref() == Some(file) && known.is_none()));
+            files.want(&site, |file| {
+                let ours = all.clone().find(|(key, _)| (*key).as_ref() == Some(file));
+                ours.map(|(_, known)| known.is_none())
+            });
         }
         let held = |(key, known): (&Option<FileKey>, Option<_>)| known.or_else(|| files.get(key.as_ref()?));
         keys.iter().zip(learnt).map(held).collect()
