@@ -9,7 +9,7 @@ use comity_archive::{Earlier, TermsLink};
 use comity_extract::{LinkTag, Page as Extracted, Rel};
 use comity_gate::Gate;
 use comity_policy::{
-    Answered, Capture, Content, Decision, Digest, NamedLicence, Review, SiteCopy, SiteFile, SiteFileKind,
+    Answered, Capture, Content, Decision, Digest, NamedLicence, Reason, Review, SiteCopy, SiteFile, SiteFileKind,
     SiteFileState, SiteRules, Spool, Truncation,
 };
 use comity_signals::{HeadFacts, RslCarrier, RslDocument, RslPointers, SignalOptions, Statement, TdmReading};
@@ -94,7 +94,7 @@ pub(super) fn outdated(review: &Review, found: Digest) -> String {
 
 impl Shared {
     /// Learns the licences that a page names and nobody knew, and decides a last time. What is withheld then loses its body here,
-    /// before anything is recorded, told or followed.
+    /// before anything is recorded, told or followed; so does, with a fault, what stays undecided since the crawl stops.
     pub(super) async fn with_licences(
         &self,
         trip: &Trip,
@@ -105,10 +105,15 @@ impl Shared {
         let unknown = std::mem::take(&mut ruling.licences.unknown);
         if !unknown.is_empty() && !ruling.decision.is_withheld() {
             let learnt = self.learn_licences(trip, unknown).await;
+            let now = self.clock.wall();
+            let is_untried = self.gate.is_closing() && learnt.iter().any(|licence| licence.file.is_due(now));
             ruling = self.decided_again(trip, ruling, learnt);
-            if ruling.decision.is_withheld() {
+            let is_withheld = ruling.decision.is_withheld();
+            if is_withheld || is_untried {
                 let had_body = !capture.body.is_empty();
-                (capture.body, capture.fault, found) = (Spool::default(), None, Found::default());
+                // What the crawl stopped asking for is no silence: the page comes again.
+                let fault = (!is_withheld).then_some(Reason::FetchCancelled);
+                (capture.body, capture.fault, found) = (Spool::default(), fault, Found::default());
                 capture.truncated = had_body.then_some(Truncation::Unspecified);
             }
         }

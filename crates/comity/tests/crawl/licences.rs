@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use comity::config::{ConfigFile, Moment, TermsSection};
 use comity::policy::WallTime;
@@ -209,6 +210,54 @@ async fn a_licence_that_was_known_holds_on_while_its_host_has_no_turn() {
             check(dir.path(), &observer);
         }
         assert_eq!(asked(&observer, "http://a.test/"), 0, "{name}");
+    }
+}
+
+/// A stop is no silence: what was never asked for decides nothing, and the next run hears it.
+#[tokio::test(start_paused = true)]
+async fn a_page_whose_licence_nobody_asked_for_before_the_stop_comes_again() {
+    let link =
+        |answer: Answer| answer.field("Link", "<https://lic.test/no.xml>; rel=license; type=application/rsl+xml");
+    let moved = || link(Answer::redirect(302, "/linked"));
+    for (name, page) in [("a page", link(html(""))), ("a list", link(Answer::text(SECRET))), ("moved", moved())] {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", page).page("/linked", link(Answer::text("linked")));
+        // The stop comes while the page waits for the rules of its licence's host.
+        let host = Site::new().name("lic.test").robots_answer(Answer::text("").delay(Duration::from_secs(6)));
+        let (net, observer) = web([site, host.page("/no.xml", xml(prohibits("ai-train")))]);
+        let secure = secured(&net);
+        for is_stopped in [true, false] {
+            let hours = i64::from(!is_stopped);
+            let at = WallTime::from_unix_millis(START.unix_millis() + hours * 3_600_000);
+            let roots = vec![secure.1.path().to_owned()];
+            let built = crawler(&net, &["http://a.test/"]).net(secure.0.clone()).dir(dir.path());
+            let built = built.clock(Arc::new(SystemClock::paused_at(at))).configure(|file| {
+                file.agent.purposes = Some(vec!["ai_train".to_owned()]);
+                file.fetch.roots = Some(roots);
+                reads_licences(file);
+            });
+            let crawler = built.build().unwrap();
+            let stop = crawler.stop_handle();
+            let stopping = tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(4)).await;
+                if is_stopped {
+                    stop.drain();
+                }
+            });
+            let summary = crawler.run().await.unwrap();
+            stopping.abort();
+            eprintln!("{name}: {summary}");
+            let found = record(dir.path(), "http://a.test/");
+            if is_stopped {
+                assert_eq!((&*found.outcome, &*found.reason), ("failed", "fetch.cancelled"), "{name}");
+                assert_eq!((summary.pages(), summary.left), (0, 1), "{name}: {summary}");
+                assert_eq!(asked(&observer, "http://lic.test/no.xml"), 0, "{name}");
+            } else {
+                assert_eq!((&*found.outcome, &*found.reason), ("withheld", "signal.ai_train"), "{name}");
+                assert_eq!(asked(&observer, "http://a.test/"), 2, "{name}");
+            }
+            check(dir.path(), &observer);
+        }
     }
 }
 
