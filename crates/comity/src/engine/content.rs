@@ -9,7 +9,9 @@ use comity_fetch::{Keep, Read, ResponseHead};
 use comity_gate::Gate;
 use comity_policy::{Answered, Content, Decision, Reason, SiteFile, Stage};
 use comity_robots::ProductToken;
-use comity_signals::{HeadFacts, PageSignals, SignalOptions, Statement, TdmReading, UnixSeconds, page_signals};
+use comity_signals::{
+    HeadFacts, PageSignals, RslPointers, SignalOptions, Statement, TdmReading, UnixSeconds, page_signals,
+};
 use comity_url::CrawlUrl;
 
 use super::licences::PageLicences;
@@ -129,7 +131,7 @@ impl ContentJudge {
         let follow = signals.iter().all(|signals| signals.follow);
         let is_silent = signals.iter().all(|one| one.statements.is_empty() && one.unavailable_after.is_none())
             && facts.tdm_reservation.is_empty()
-            && licences.is_silent()
+            && names_no_licence(&self.fields, facts)
             && !self.fields.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("tdm-"));
         let said = |signals: &PageSignals| -> Vec<Statement> {
             signals.statements.iter().chain(signals.expired(now)).cloned().collect()
@@ -151,4 +153,9 @@ impl ContentJudge {
         self.ruling = Some(Ruling { decision, follow, is_silent, licences });
         keep
     }
+}
+
+/// Whether no licence is named or held, also where none is asked for: a later run may ask, and has to hear it then.
+fn names_no_licence(fields: &[(String, Bytes)], facts: &HeadFacts) -> bool {
+    facts.inline_rsl.is_empty() && RslPointers::read(None, fields, facts).documents.is_empty()
 }

@@ -72,11 +72,6 @@ impl PageLicences {
         found
     }
 
-    /// Nothing is named and nothing held.
-    pub(super) const fn is_silent(&self) -> bool {
-        self.known.is_empty() && self.unknown.is_empty()
-    }
-
     /// What those that are known say of the page.
     pub(super) fn statements(&self, url: &CrawlUrl) -> Vec<Statement> {
         let target = url.request_target().as_bytes();
