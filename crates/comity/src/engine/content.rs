@@ -144,6 +144,8 @@ impl ContentJudge {
             self.tdm(facts).preferences(self.before.preferences.clone())
         };
         let preferences = known.with(signals.iter().flat_map(said)).with(licences.statements(&self.url));
+        // A licence that is yet to be learnt may break a silence: what it leaves is decided a last time.
+        let more = more || licences.has_unknown();
         let answered = Answered { preferences, licences: licences.known.clone(), stage, more, hidden: self.hidden };
         let (keep, decision) = match self.gate.judge_content(&self.before, answered, self.url.origin()) {
             Content::Keep(permit, decision) => (Keep::Keep(permit), decision),

@@ -72,6 +72,11 @@ impl PageLicences {
         found
     }
 
+    /// One is named that is not known yet.
+    pub(super) const fn has_unknown(&self) -> bool {
+        !self.unknown.is_empty()
+    }
+
     /// What those that are known say of the page.
     pub(super) fn statements(&self, url: &CrawlUrl) -> Vec<Statement> {
         let target = url.request_target().as_bytes();
@@ -104,10 +109,16 @@ impl Shared {
             let is_untried = self.gate.is_closing() && learnt.iter().any(|licence| licence.file.is_due(now));
             ruling = self.decided_again(trip, ruling, learnt);
             let is_withheld = ruling.decision.is_withheld();
+            let is_denied = is_withheld && ruling.decision.reason != Reason::SignalUnspecified;
             if is_withheld || is_untried {
                 let had_body = !capture.body.is_empty();
-                // What the crawl stopped asking for is no silence: the page comes again.
-                let fault = (!is_withheld).then_some(Reason::FetchCancelled);
+                let fault = match ruling.decision.reason {
+                    // What the crawl stopped asking for is no silence: the page comes again.
+                    _ if is_untried && !is_denied => Some(Reason::FetchCancelled),
+                    // What was cut before it spoke is a fault of the exchange.
+                    Reason::SignalUnspecified => capture.fault,
+                    _ => None,
+                };
                 (capture.body, capture.fault, found) = (Spool::default(), fault, Found::default());
                 capture.truncated = had_body.then_some(Truncation::Unspecified);
             }

@@ -261,6 +261,43 @@ async fn a_page_whose_licence_nobody_asked_for_before_the_stop_comes_again() {
     }
 }
 
+/// Where silence is refused, a licence that the page names may break it, like its fields and metas.
+#[tokio::test(start_paused = true)]
+async fn a_licence_breaks_a_silence_that_is_refused() {
+    let field = |answer: Answer, path: &str| {
+        answer.field("Link", format!("<https://lic.test/{path}>; rel=license; type=application/rsl+xml"))
+    };
+    let element =
+        |path: &str| html(&format!("<link rel=license type='application/rsl+xml' href='https://lic.test/{path}'>"));
+    let long = || Answer::text(SECRET.repeat(20_000));
+    let rows = [
+        ("none", html(""), "withheld", "signal.unspecified"),
+        ("permits, by a field", field(html(""), "yes.xml"), "fetched", "ok.no_rules"),
+        ("permits, by an element", element("yes.xml"), "fetched", "ok.no_rules"),
+        ("permits a text", field(long(), "yes.xml"), "fetched", "ok.no_rules"),
+        ("denies", field(html(""), "no.xml"), "withheld", "signal.ai_train"),
+        ("denies a text", field(long(), "no.xml"), "withheld", "signal.ai_train"),
+        ("is not there", element("absent.xml"), "withheld", "signal.unspecified"),
+        ("of a text is not there", field(long(), "absent.xml"), "withheld", "signal.unspecified"),
+    ];
+    for (name, page, outcome, reason) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", page).page("/linked", Answer::text(SECRET));
+        let host = Site::new().name("lic.test").page("/yes.xml", xml(licence("all", "")));
+        let (net, observer) = web([site, host.page("/no.xml", xml(prohibits("ai-train")))]);
+        finish(crawl(&net, dir.path(), &["ai_train"]), |file| {
+            reads_licences(file);
+            file.signals.unspecified = Some("refuse".to_owned());
+        })
+        .await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        assert_eq!(found.licences.len(), usize::from(name != "none"), "{name}: it was heard");
+        assert_eq!(asked(&observer, "http://a.test/"), 1, "{name}");
+        check(dir.path(), &observer);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_licence_is_asked_for_once_however_many_name_it_and_kept_with_its_absence() {
     let dir = tempfile::tempdir().unwrap();
