@@ -42,6 +42,8 @@ pub(super) struct Ruling {
     pub(super) is_silent: bool,
     /// The licences of the page.
     pub(super) licences: PageLicences,
+    /// What a page said could not be read to its end.
+    pub(super) hidden: bool,
 }
 
 /// Names of fields that speak about the use of what they come with.
@@ -152,7 +154,7 @@ impl ContentJudge {
             Content::Withhold(decision) if decision.reason == Reason::SignalUnspecified => (Keep::Silent, decision),
             Content::Withhold(decision) => (Keep::Refuse, decision),
         };
-        self.ruling = Some(Ruling { decision, follow, is_silent, licences });
+        self.ruling = Some(Ruling { decision, follow, is_silent, licences, hidden: self.hidden });
         keep
     }
 }

@@ -152,7 +152,7 @@ impl Shared {
             licences: ruling.licences.known.clone(),
             stage: ruling.decision.stage,
             more: false,
-            hidden: false,
+            hidden: ruling.hidden,
         };
         ruling.decision = match self.gate.judge_content(&before, answered, origin) {
             // The permit was for the bytes as they came, which are kept.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity::config::{ConfigFile, Moment, TermsSection};
+use comity::config::{ConfigFile, GrantSection, Moment, TermsSection};
 use comity::policy::WallTime;
 use comity::{CrawlerBuilder, Summary};
 use comity_archive::{EvidenceKind, EvidenceStore, Record, Sighting};
@@ -294,6 +294,44 @@ async fn a_licence_breaks_a_silence_that_is_refused() {
         assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
         assert_eq!(found.licences.len(), usize::from(name != "none"), "{name}: it was heard");
         assert_eq!(asked(&observer, "http://a.test/"), 1, "{name}");
+        check(dir.path(), &observer);
+    }
+}
+
+/// What could not be decoded is kept under a grant, and its record says so, whatever the answer names.
+#[tokio::test(start_paused = true)]
+async fn the_grant_that_keeps_a_coded_page_stays_in_its_record() {
+    let own = |text: &str| Some(text.to_owned());
+    for named in [None, Some("absent.xml"), Some("yes.xml")] {
+        let dir = tempfile::tempdir().unwrap();
+        let coded = html("").field("Content-Encoding", "enigma");
+        let page = match named {
+            Some(path) => {
+                coded.field("Link", format!("<https://lic.test/{path}>; rel=license; type=application/rsl+xml"))
+            }
+            None => coded,
+        };
+        let host = Site::new().name("lic.test").page("/yes.xml", xml(licence("search", "").replace("usage", "geo")));
+        let (net, observer) = web([Site::new().name("a.test").page("/", page), host]);
+        let grant = GrantSection {
+            origins: Some(vec!["http://a.test".to_owned()]),
+            purposes: Some(vec!["ai_train".to_owned()]),
+            basis: own("licence"),
+            reference: own("L-17"),
+            approved_by: own("Ann Example"),
+            expires: Some(Moment("2027-01-01T00:00:00Z".parse().unwrap())),
+        };
+        finish(crawl(&net, dir.path(), &["ai_train"]), |file| {
+            reads_licences(file);
+            file.grants = Some(vec![grant]);
+        })
+        .await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), ("failed", "fetch.coding"), "{named:?}");
+        let decision = found.decision.as_ref().unwrap();
+        let relied: Vec<_> = decision.grants.iter().map(|grant| &*grant.reference).collect();
+        assert_eq!(relied, ["L-17"], "{named:?}: {decision:?}");
+        assert_eq!(found.licences.len(), usize::from(named.is_some()), "{named:?}");
         check(dir.path(), &observer);
     }
 }
