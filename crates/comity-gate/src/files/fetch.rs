@@ -20,7 +20,7 @@ use crate::{Admission, Gate, SiteFileOutcome, SiteFileVisit};
 
 /// Redirects that are followed on the way (TDMRep allows them and names no number; our choice: as of robots.txt).
 const MOST_HOPS: u8 = 5;
-/// A turn that lies further ahead is told instead of waited for.
+/// A turn that lies further ahead is told instead of waited for; turns that others take meanwhile count.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What one request came to.
 enum Step {
@@ -331,7 +331,7 @@ impl Gate {
         let mut closing = self.inner.closing.subscribe();
         let later = |reason, wait| NoTurn::Later(Hold { reason, wait: Some(wait) });
         // A robots.txt that is over before it is looked at stays over.
-        let (mut rounds, mut tries) = (3, 0);
+        let (mut rounds, mut tries, mut patience) = (3, 0, PATIENCE);
         loop {
             if *self.inner.closing.borrow() {
                 return Err(later(Reason::FetchCancelled, PATIENCE));
@@ -370,9 +370,10 @@ impl Gate {
             };
             let now = self.inner.clock.now();
             let wait = turn.at.since(now).max(Duration::from_millis(1));
-            if wait > PATIENCE {
+            if wait > patience {
                 return Err(later(turn.clock, wait));
             }
+            patience = patience.saturating_sub(wait);
             tokio::select! {
                 biased;
                 _ = closing.wait_for(|closing| *closing) => {}
