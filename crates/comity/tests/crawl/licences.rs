@@ -479,7 +479,8 @@ async fn links_to_terms_are_noted_and_copied_where_that_is_set() {
         let site = Site::new()
             .name("a.test")
             .page("/", page)
-            .page("/terms", html("no training"))
+            .page("/terms", Answer::redirect(301, "/terms/en"))
+            .page("/terms/en", html("no training"))
             .page("/linked", Answer::text("x"));
         let other = Site::new().name("b.test").page("/cc", Answer::text("licence"));
         let (net, observer) = web([site, other]);
@@ -498,9 +499,15 @@ async fn links_to_terms_are_noted_and_copied_where_that_is_set() {
         ];
         assert_eq!(found, wanted);
         let seen = sightings(dir.path(), EvidenceKind::Terms);
-        let mut copied: Vec<_> = seen.iter().map(|one| (one.url.as_str(), one.status)).collect();
+        let mut copied: Vec<_> = seen.iter().map(|one| (one.url.as_str(), one.status, one.digest.is_some())).collect();
         copied.sort_unstable();
-        let all = [("http://a.test/policy.json", 404), ("http://a.test/terms", 200), ("http://b.test/cc", 200)];
+        let all = [
+            ("http://a.test/policy.json", 404, false),
+            ("http://a.test/terms", 200, true),
+            ("http://a.test/terms", 301, false),
+            ("http://a.test/terms/en", 200, true),
+            ("http://b.test/cc", 200, true),
+        ];
         assert_eq!(copied, if copies { &all[..] } else { &[] });
         let outdated = summary.notes.iter().filter(|note| note.contains("http://a.test/terms")).count();
         assert!(outdated >= 1, "the review is said: {:?}", summary.notes);
