@@ -102,7 +102,7 @@ impl RobotsCache {
     /// All that a judgement of `key` needs was looked at: it has these, and what its pages named is asked for.
     pub(crate) fn files_known(&self, key: RobotsKey, found: Vec<(FileKey, Arc<SiteFile>)>, now: WallTime) {
         if let Some(files) = &self.files {
-            files.want(&key, |_| false);
+            files.want(&key, |_| Some(false));
             files.keep_for(key, found, now);
         }
     }

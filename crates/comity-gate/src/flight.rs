@@ -88,6 +88,12 @@ impl Gate {
         self.inner.closing.send_replace(true);
     }
 
+    /// True after [`Gate::drain`]: what is not known by now is not asked for any more.
+    #[must_use]
+    pub fn is_closing(&self) -> bool {
+        *self.inner.closing.borrow()
+    }
+
     /// Waits until no flight is under way; after [`Gate::drain`] that is one exchange at most.
     pub async fn landed(&self) {
         loop {

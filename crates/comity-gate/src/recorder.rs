@@ -41,7 +41,7 @@ pub struct RecalledFile {
     pub file: CrawlUrl,
     /// When it was received; where there was none, when that was said.
     pub fetched: WallTime,
-    /// HTTP status of the answer then.
+    /// HTTP status of the answer then; 200 for a copy that outlived a try at its file.
     pub status: u16,
     /// Its bytes and their SHA-256; `None` when the answer was that there is none.
     pub copy: Option<(Digest, Bytes)>,

@@ -100,11 +100,13 @@ impl Gate {
             return None;
         };
         let RecalledCopy { mut file, copy, by } = found;
+        // An earlier copy decides also where the last try learnt nothing: it is of an answer that was read, not of that try.
+        let status = if copy.is_some() && file.state != SiteFileState::Read { Some(200) } else { file.status };
         let kept = RecalledFile {
             kind: key.kind,
             file: url,
             fetched: copy.as_ref().map_or(file.asked, |(_, fetched, _)| *fetched),
-            status: file.status.unwrap_or_default(),
+            status: status.unwrap_or_default(),
             copy: copy.as_ref().map(|(digest, _, bytes)| (*digest, bytes.clone())),
         };
         if let Some((digest, fetched, bytes)) = copy {
@@ -112,7 +114,7 @@ impl Gate {
             file.copy = Some(SiteCopy { digest, fetched, rules });
         }
         if by == WrittenBy::AnEarlierRun {
-            if file.status.is_some() {
+            if status.is_some() {
                 self.inner.recorder.site_file_recalled(kept).await;
             }
             self.remember_file(key, &file).await;

@@ -434,9 +434,11 @@ fn tdmrep_requests(observer: &Observer) -> usize {
 async fn a_restart_asks_no_tdmrep_json_again_within_its_life() {
     let file = Answer::status(200).content("application/json", r#"[{"location":"/closed","tdm-reservation":1}]"#);
     let absent = || Answer::status(404);
-    for (name, answers, is_there) in
-        [("there", [file, Answer::status(503)], true), ("none", [absent(), absent()], false)]
-    {
+    for (name, answers, is_there) in [
+        ("there", [file.clone(), Answer::status(503)], true),
+        ("there, then no answer", [file, Answer::reset()], true),
+        ("none", [absent(), absent()], false),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let site = Site::new().page_answers(TDMREP, answers).page("/", Answer::text("x"));
         let (net, observer) = web(site);
@@ -461,6 +463,17 @@ async fn a_restart_asks_no_tdmrep_json_again_within_its_life() {
         assert!(third.visit("/").await.is_some());
         assert_eq!(tdmrep_requests(&observer), 2, "{name}: its life was over");
         assert_eq!(known(&third).unwrap().copy.is_some(), is_there, "{name}: what was not learnt takes nothing back");
+        drop(third);
+        told.0.lock().unwrap().clear();
+        let fourth = Process::asking(&net, dir.path(), wall.after(HOUR * 25 + HOUR / 2), &told);
+        assert!(fourth.visit("/").await.is_some());
+        assert_eq!(tdmrep_requests(&observer), 2, "{name}: nothing was learnt within the hour");
+        assert_eq!(known(&fourth).unwrap().copy.is_some(), is_there, "{name}");
+        assert_eq!(
+            *told.0.lock().unwrap(),
+            [(format!("http://a.test{TDMREP}"), status, is_there)],
+            "{name}: what decides"
+        );
     }
 }
 

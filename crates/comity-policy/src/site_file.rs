@@ -215,7 +215,8 @@ impl SiteFile {
     /// Bytes that it holds beside itself.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.copy.as_ref().map_or(0, |copy| copy.rules.heap_bytes())
+        let named = self.final_url.as_ref().map_or(0, |url| url.as_str().len());
+        named + self.copy.as_ref().map_or(0, |copy| copy.rules.heap_bytes())
     }
 }
 

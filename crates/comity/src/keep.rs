@@ -431,14 +431,19 @@ impl Keeper {
         let kind = EvidenceKind::from(kind);
         // Whoever reads the record of a hop sees whose file it was.
         let via = (hop > 0).then_some(place);
-        let context = Context { via, hops: hop, attempt: 1, file: Some(kind), ..Context::default() };
+        let context = Context { via: via.clone(), hops: hop, attempt: 1, file: Some(kind), ..Context::default() };
         let event = match outcome {
             SiteFileOutcome::Asked(capture, file) => {
                 if let Some(status) = capture.status {
-                    let (url, fetched) = (url.clone(), capture.started);
+                    // What redirects led to is seen where the terms were named, too: reviews are held against that.
+                    let moved = via.clone().filter(|_| kind == EvidenceKind::Terms && file.is_some());
+                    let (places, fetched) = ([Some(url.clone()), moved], capture.started);
                     self.blocking(move |store| {
                         let bytes = file.as_ref().map(|(_, bytes)| bytes.as_ref());
-                        store.beside().evidence.put(kind, &url, fetched, status, bytes).map(drop)
+                        let mut places = places.iter().flatten();
+                        places.try_for_each(|url| {
+                            store.beside().evidence.put(kind, url, fetched, status, bytes).map(drop)
+                        })
                     })
                     .await?;
                 }

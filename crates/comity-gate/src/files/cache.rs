@@ -4,6 +4,7 @@ use comity_policy::{NamedLicence, Reviews, SiteFile, SiteFileKind, SiteFiles, Wa
 use comity_robots::RuleSet;
 use comity_signals::{HeadFacts, RslCarrier, RslPointers};
 use comity_url::CrawlUrl;
+use moka::ops::compute::Op;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
@@ -14,10 +15,11 @@ use crate::cache::RobotsKey;
 /// Bytes of such files held at most (our choice: a few hundred an origin). Beyond it the one that was not looked at for longest
 /// goes: into the state directory, where there is one, else it is asked for again.
 pub(crate) const MOST_BYTES: u64 = 32 << 20;
-/// Origins of which it is remembered what their pages have named, at most.
-const MOST_NAMING: u64 = 10_000;
-/// Files that are asked for because pages of one origin name them, at most: nobody can send a crawl everywhere by naming a
-/// licence of its own on each page (our choice).
+/// Bytes of what the pages of origins have named, at most (our choice: ten thousand origins and more with usual licences). Beyond it the
+/// origin that was not looked at for longest is forgotten.
+const MOST_NAMING_BYTES: u64 = 8 << 20;
+/// Files of one kind that are asked for because pages of one origin name them, at most: nobody can send a crawl everywhere by naming
+/// a licence of its own on each page (our choice). Copies of terms take no room from licences, which decide.
 const MOST_NAMED: usize = 24;
 
 /// A file that a page has named.
@@ -60,6 +62,10 @@ pub(crate) struct Known {
 impl FileCache {
     /// `tdmrep` says whether that is asked for under the declared purposes. `None` when nothing is asked for at all.
     pub(crate) fn new(asks: AskFiles, tdmrep: bool) -> Option<Self> {
+        let naming = |_: &RobotsKey, all: &Arc<[Named]>| {
+            let bytes: usize = all.iter().map(|one| size_of::<Named>() + one.key.url_bytes()).sum();
+            u32::try_from(bytes + 192).unwrap_or(u32::MAX)
+        };
         // By age alone: the newest was asked for because a page waits for it, and would be asked for again at once.
         let entries = Cache::builder().eviction_policy(EvictionPolicy::lru()).weigher(weight).max_capacity(MOST_BYTES);
         let asks_any = tdmrep || asks.ai_txt || asks.licences || asks.terms;
@@ -68,7 +74,12 @@ impl FileCache {
             tdmrep,
             entries: entries.build(),
             waiting: Waiting::default(),
-            named: Cache::builder().max_capacity(MOST_NAMING).build(),
+            // By age alone, too: an origin that is not admitted would have two dozen files anew with every page.
+            named: Cache::builder()
+                .eviction_policy(EvictionPolicy::lru())
+                .weigher(naming)
+                .max_capacity(MOST_NAMING_BYTES)
+                .build(),
         })
     }
 
@@ -101,30 +112,42 @@ impl FileCache {
 
     /// Pages of `key` have named these: those of them that may be asked for.
     pub(crate) fn name(&self, key: &RobotsKey, files: Vec<FileKey>) -> Vec<Option<FileKey>> {
-        let mut all = self.named.get(key).map(|all| all.to_vec()).unwrap_or_default();
-        let before = all.len();
-        let admit = |file: FileKey| {
-            if !all.iter().any(|one| one.key == file) {
-                if all.len() >= MOST_NAMED {
-                    return None;
+        let mut admitted = Vec::new();
+        self.change_named(key, |all| {
+            let before = all.len();
+            for file in files {
+                let is_known = all.iter().any(|one| one.key == file);
+                let has_room = all.iter().filter(|one| one.key.kind == file.kind).count() < MOST_NAMED;
+                if !is_known && has_room {
+                    all.push(Named { key: file.clone(), wanted: false });
                 }
-                all.push(Named { key: file.clone(), wanted: false });
+                admitted.push((is_known || has_room).then_some(file));
             }
-            Some(file)
-        };
-        let admitted = files.into_iter().map(admit).collect();
-        if all.len() > before {
-            self.named.insert(key.clone(), all.into());
-        }
+            all.len() > before
+        });
         admitted
     }
 
-    /// What pages named and `is` says yes to is asked for before the next page of their origin; nothing else is.
-    pub(crate) fn want(&self, key: &RobotsKey, is: impl Fn(&FileKey) -> bool) {
-        if let Some(all) = self.named.get(key) {
-            let want = |one: &Named| Named { key: one.key.clone(), wanted: is(&one.key) };
-            self.named.insert(key.clone(), all.iter().map(want).collect());
-        }
+    /// Of what pages have named, what `is` says yes to is asked for before the next page of their origin, and what it says no to is
+    /// not; what it knows nothing of stays as it is: another page may want it.
+    pub(crate) fn want(&self, key: &RobotsKey, is: impl Fn(&FileKey) -> Option<bool>) {
+        self.change_named(key, |all| {
+            let mut has_changed = false;
+            for one in all {
+                let wanted = is(&one.key).unwrap_or(one.wanted);
+                has_changed |= wanted != one.wanted;
+                one.wanted = wanted;
+            }
+            has_changed
+        });
+    }
+
+    /// Changes what the pages of `key` have named, one change after the other; `change` says whether there is one.
+    fn change_named(&self, key: &RobotsKey, change: impl FnOnce(&mut Vec<Named>) -> bool) {
+        self.named.entry_by_ref(key).and_compute_with(|all| {
+            let mut all = all.map(|all| all.into_value().to_vec()).unwrap_or_default();
+            if change(&mut all) { Op::Put(all.into()) } else { Op::Nop }
+        });
     }
 
     /// What is known of the files of `key`, whose robots.txt names `licences`.
@@ -216,5 +239,109 @@ impl FileCache {
     #[cfg(test)]
     pub(crate) fn settle(&self) {
         self.entries.run_pending_tasks();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use comity_policy::{SiteFileState, Vantage};
+    use comity_url::Origin;
+
+    use super::*;
+
+    const NOW: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
+
+    fn cache() -> FileCache {
+        let asks = AskFiles { licences: true, terms: true, ..AskFiles::default() };
+        FileCache::new(asks, false).unwrap()
+    }
+
+    fn site(n: usize) -> RobotsKey {
+        (Origin::parse(&format!("https://host-{n}.example")).unwrap(), Vantage::Direct)
+    }
+
+    fn at(kind: SiteFileKind, path: &str) -> FileKey {
+        FileKey::at(kind, CrawlUrl::parse(&format!("https://lic.example/{path}")).unwrap())
+    }
+
+    fn wanted(cache: &FileCache, key: &RobotsKey) -> Vec<FileKey> {
+        let named = cache.named.get(key).unwrap();
+        named.iter().filter(|one| one.wanted).map(|one| one.key.clone()).collect()
+    }
+
+    #[test]
+    fn copies_of_terms_take_no_room_from_licences_nor_licences_from_terms() {
+        let [terms, licences] = [SiteFileKind::Terms, SiteFileKind::Licence];
+        for [first, second] in [[terms, licences], [licences, terms]] {
+            let cache = cache();
+            let of = |kind| (0..40).map(|n| at(kind, &n.to_string())).collect::<Vec<_>>();
+            for kind in [first, second, first] {
+                let admitted = cache.name(&site(0), of(kind));
+                assert_eq!(admitted.iter().flatten().count(), MOST_NAMED, "{kind:?}");
+                assert!(admitted.iter().take(MOST_NAMED).all(Option::is_some), "{kind:?}: those that came first");
+            }
+        }
+    }
+
+    #[test]
+    fn one_page_takes_no_wish_of_another_back() {
+        let (cache, key) = (cache(), site(0));
+        let [one, other] = ["1", "2"].map(|path| at(SiteFileKind::Licence, path));
+        let terms = at(SiteFileKind::Terms, "t");
+        let of = |files: &[&FileKey], is: bool| {
+            let _admitted = cache.name(&key, files.iter().copied().cloned().collect());
+            cache.want(&key, |file| files.contains(&file).then_some(is));
+        };
+        of(&[&one], true);
+        of(&[&other], true);
+        of(&[&terms], false);
+        assert_eq!(wanted(&cache, &key), [one.clone(), other.clone()]);
+        of(&[&one, &terms], false);
+        assert_eq!(wanted(&cache, &key), [other]);
+        cache.want(&key, |_| Some(false));
+        assert!(wanted(&cache, &key).is_empty());
+    }
+
+    #[test]
+    fn pages_that_name_at_once_lose_no_name() {
+        let (cache, key) = (cache(), site(0));
+        std::thread::scope(|scope| {
+            for n in 0..MOST_NAMED {
+                let (cache, key) = (&cache, &key);
+                scope.spawn(move || cache.name(key, vec![at(SiteFileKind::Licence, &n.to_string())]));
+            }
+        });
+        assert_eq!(cache.named.get(&key).unwrap().len(), MOST_NAMED);
+    }
+
+    /// Names count, too, wherever they stand, and however long sites make them.
+    #[test]
+    fn long_urls_are_counted() {
+        let (cache, long) = (cache(), "x".repeat(60_000));
+        let file = SiteFile {
+            state: SiteFileState::Read,
+            status: Some(200),
+            asked: NOW,
+            until: NOW.after(Duration::from_secs(3600)),
+            final_url: Some(CrawlUrl::parse(&format!("https://lic.example/{long}")).unwrap()),
+            copy: None,
+        };
+        let file = Arc::new(file);
+        for n in 0..1000 {
+            cache.store(FileKey::of(SiteFileKind::Tdmrep, site(n).0, Vantage::Direct), file.clone());
+            cache.settle();
+        }
+        for n in 0..20 {
+            let named = (0..MOST_NAMED).map(|n| at(SiteFileKind::Terms, &format!("{n}{long}"))).collect();
+            assert_eq!(cache.name(&site(n), named).iter().flatten().count(), MOST_NAMED);
+            cache.named.run_pending_tasks();
+            assert!(cache.named.contains_key(&site(n)), "{n}: the newest is admitted");
+        }
+        let held = cache.entries.entry_count() * 60_000;
+        assert!(held <= MOST_BYTES && held > MOST_BYTES / 2, "{held}");
+        let held = cache.named.entry_count() * MOST_NAMED as u64 * 60_000;
+        assert!(held <= MOST_NAMING_BYTES && held > MOST_NAMING_BYTES / 2, "{held}");
     }
 }

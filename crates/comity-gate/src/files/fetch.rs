@@ -20,7 +20,7 @@ use crate::{Admission, Gate, SiteFileOutcome, SiteFileVisit};
 
 /// Redirects that are followed on the way (TDMRep allows them and names no number; our choice: as of robots.txt).
 const MOST_HOPS: u8 = 5;
-/// A turn that lies further ahead is told instead of waited for.
+/// A turn that lies further ahead is told instead of waited for; turns that others take meanwhile count.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What one request came to.
 enum Step {
@@ -56,14 +56,22 @@ impl Gate {
                 None => match self.site_file(&name).await {
                     Ok(file) => file,
                     Err(hold) if name.origin() == origin || *self.inner.closing.borrow() => return Some(hold),
-                    // Nobody waits for the turn of another origin.
-                    Err(_) => self.put_file(&name, self.outcome(SiteFileState::Unreachable, None)).await,
+                    Err(_) => self.without_turn(&name).await,
                 },
             };
             found.push((name, file));
         }
         self.inner.cache.files_known(key, found, self.inner.clock.wall());
         None
+    }
+
+    /// Nobody waits for the turn of another origin: the file counts as unreachable. What an earlier copy says holds on, and what
+    /// another flight has learnt meanwhile.
+    async fn without_turn(&self, key: &FileKey) -> Arc<SiteFile> {
+        match self.inner.cache.files().and_then(|files| files.get(key)) {
+            Some(landed) if !landed.is_due(self.inner.clock.wall()) => landed,
+            before => self.file_known(key, self.outcome(SiteFileState::Unreachable, None), before.as_deref()).await,
+        }
     }
 
     /// Learns files that an answer from `origin` has named, as far as `patience` goes; what is left is asked for before the next
@@ -89,7 +97,10 @@ impl Gate {
             };
             let _all = tokio::time::timeout(patience, learning).await;
             let all = keys.iter().zip(&learnt);
-            files.want(&site, |file| all.clone().any(|(key, known)| key.as_ref() == Some(file) && known.is_none()));
+            files.want(&site, |file| {
+                let ours = all.clone().find(|(key, _)| (*key).as_ref() == Some(file));
+                ours.map(|(_, known)| known.is_none())
+            });
         }
         let held = |(key, known): (&Option<FileKey>, Option<_>)| known.or_else(|| files.get(key.as_ref()?));
         keys.iter().zip(learnt).map(held).collect()
@@ -320,7 +331,7 @@ impl Gate {
         let mut closing = self.inner.closing.subscribe();
         let later = |reason, wait| NoTurn::Later(Hold { reason, wait: Some(wait) });
         // A robots.txt that is over before it is looked at stays over.
-        let (mut rounds, mut tries) = (3, 0);
+        let (mut rounds, mut tries, mut patience) = (3, 0, PATIENCE);
         loop {
             if *self.inner.closing.borrow() {
                 return Err(later(Reason::FetchCancelled, PATIENCE));
@@ -359,9 +370,10 @@ impl Gate {
             };
             let now = self.inner.clock.now();
             let wait = turn.at.since(now).max(Duration::from_millis(1));
-            if wait > PATIENCE {
+            if wait > patience {
                 return Err(later(turn.clock, wait));
             }
+            patience = patience.saturating_sub(wait);
             tokio::select! {
                 biased;
                 _ = closing.wait_for(|closing| *closing) => {}

@@ -62,12 +62,17 @@ impl RslDocument {
     /// Bytes that are read of a document (our choice); a longer one does not conform.
     pub const MAX_BYTES: usize = 1 << 20;
 
+    /// Bytes of memory that is taken by what is kept of a document (our choice: the sixteen licences that one page may have then
+    /// fit into a cache of 32 MiB). One that takes more does not conform.
+    pub const MAX_KEPT_BYTES: usize = 1 << 20;
+
     /// Days for which a document holds when it does not say.
     pub const DEFAULT_MAX_AGE_DAYS: u32 = 30;
 
     /// Reads a document. No DTD, no entities but those of XML itself, at most 32 levels and 20,000 elements; whatever goes
-    /// beyond makes it non-conformant. Cost: linear in the first [`Self::MAX_BYTES`] bytes. Nothing that it links to is
-    /// fetched here or looked at.
+    /// beyond makes it non-conformant. Of one that takes more than [`Self::MAX_KEPT_BYTES`] the prohibitions are kept; where these
+    /// alone take more, what is prohibited anywhere is prohibited everywhere. Cost: linear in the first [`Self::MAX_BYTES`] bytes.
+    /// Nothing that it links to is fetched here or looked at.
     #[must_use]
     pub fn parse(body: &[u8]) -> Self {
         xml::read(body)
@@ -104,6 +109,26 @@ impl RslDocument {
         codes.into_iter().filter(|(found, _)| *found).map(|(_, code)| code)
     }
 
+    /// The same within [`Self::MAX_KEPT_BYTES`]: never more is permitted, nor less prohibited.
+    pub(super) fn bounded(mut self) -> Self {
+        if self.heap_bytes() > Self::MAX_KEPT_BYTES {
+            self.conformant = false;
+            self.contents.iter_mut().for_each(Content::keep_prohibitions);
+            self.contents.retain(|content| !content.licences.is_empty());
+        }
+        if self.heap_bytes() > Self::MAX_KEPT_BYTES {
+            let lists =
+                self.contents.iter().flat_map(|content| &content.licences).flat_map(|licence| &licence.prohibits);
+            let raw = lists.clone().next().map(|list| list.raw.clone()).unwrap_or_default();
+            let set = lists.fold(UsageSet::default(), |all, list| all.with(list.set));
+            let licence = Licence { prohibits: vec![UsageList { set, raw }], ..Licence::default() };
+            self.contents = vec![Content { url: "/".to_owned(), server: false, licences: vec![licence] }];
+        }
+        self.contents.iter_mut().for_each(Content::shrink);
+        self.contents.shrink_to_fit();
+        self
+    }
+
     pub(super) const fn set_max_age(&mut self, days: Option<u32>) {
         self.max_age_days = days;
     }
@@ -116,6 +141,25 @@ impl RslDocument {
 }
 
 impl Content {
+    fn keep_prohibitions(&mut self) {
+        self.licences.retain(|licence| !licence.prohibits.is_empty());
+        for licence in &mut self.licences {
+            *licence = Licence { prohibits: std::mem::take(&mut licence.prohibits), ..Licence::default() };
+        }
+    }
+
+    /// Lets go of room that nothing takes, and nothing counts.
+    fn shrink(&mut self) {
+        self.licences.shrink_to_fit();
+        for Licence { permits, prohibits, users, regions, payments, reporting: _ } in &mut self.licences {
+            permits.shrink_to_fit();
+            prohibits.shrink_to_fit();
+            payments.shrink_to_fit();
+            let limits = [&mut users.permitted, &mut users.prohibited, &mut regions.permitted, &mut regions.prohibited];
+            limits.into_iter().flatten().for_each(Vec::shrink_to_fit);
+        }
+    }
+
     fn heap_bytes(&self) -> usize {
         size_of::<Self>() + self.url.len() + self.licences.iter().map(Licence::heap_bytes).sum::<usize>()
     }

@@ -35,6 +35,11 @@ impl UsageSet {
         self.0 |= bit;
     }
 
+    /// What either lists.
+    pub(super) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Whether a use is listed, by itself or through a collective token. `all` covers everything, and is covered by nothing
     /// but itself.
     pub(super) const fn covers(self, usage: Usage) -> bool {

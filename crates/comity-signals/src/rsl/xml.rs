@@ -30,7 +30,7 @@ pub(super) fn read(body: &[u8]) -> RslDocument {
     let Reading { mut document, broken, ended, .. } = reading;
     let licensed = |content: &Content| !content.licences.is_empty();
     document.conformant = whole && sound && ended && !broken && document.contents.iter().all(licensed);
-    document
+    document.bounded()
 }
 
 /// An open element.

@@ -220,6 +220,36 @@ fn floods_are_bounded() {
     assert!(!RslDocument::parse(external.as_bytes()).is_conformant());
 }
 
+/// However much memory the elements of a document would take, it takes no more than its bound, permits nothing then, and
+/// prohibits what it prohibited.
+#[test]
+fn what_is_kept_of_a_document_is_bounded_and_its_prohibitions_stay() {
+    let words = "<permits type=\"user\">".to_owned() + &"x ".repeat(2000) + "</permits>";
+    let rows = [
+        ("classes of users", content("/b", &(permits("all") + &words)).repeat(240)),
+        ("regions", content("/b", &(permits("all") + &words.replace("user", "geo"))).repeat(240)),
+        ("licences", format!("<content url=\"/b\">{}</content>", "<license/>".repeat(19_000))),
+        ("payments", content("/b", &format!("<payment type=\"{}\"/>", "x".repeat(34)).repeat(19_000))),
+        ("permissions", content("/b", &permits("all")).repeat(6_500)),
+        ("prohibitions", (0..6_500).map(|n| content(&format!("/{n}"), &prohibits("search"))).collect::<String>()),
+        ("prohibitions of one", content("/b", &prohibits("search").repeat(19_000))),
+    ];
+    for (name, many) in rows {
+        for heavy in
+            [content("/p", &prohibits("ai-train")) + &many, many.clone() + &content("/p", &prohibits("ai-train"))]
+        {
+            let document = document(&heavy);
+            assert!(
+                heavy.len() < RslDocument::MAX_BYTES && document.heap_bytes() <= RslDocument::MAX_KEPT_BYTES,
+                "{name}"
+            );
+            let said = |target| letters(&Preferences::combine(&read(&document, target, Profile::Cautious).statements));
+            assert!(!document.is_conformant() && !said("/b").contains('a'), "{name}: {}", said("/b"));
+            assert_eq!(said("/p").chars().nth(2), Some('d'), "{name}: {}", said("/p"));
+        }
+    }
+}
+
 #[test]
 fn pointers() {
     let robots = |text: &str| Robots::parse(text.as_bytes()).rules(&["ComityBot"], Dialect::Standard);

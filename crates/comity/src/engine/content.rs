@@ -9,7 +9,9 @@ use comity_fetch::{Keep, Read, ResponseHead};
 use comity_gate::Gate;
 use comity_policy::{Answered, Content, Decision, Reason, SiteFile, Stage};
 use comity_robots::ProductToken;
-use comity_signals::{HeadFacts, PageSignals, SignalOptions, Statement, TdmReading, UnixSeconds, page_signals};
+use comity_signals::{
+    HeadFacts, PageSignals, RslPointers, SignalOptions, Statement, TdmReading, UnixSeconds, page_signals,
+};
 use comity_url::CrawlUrl;
 
 use super::licences::PageLicences;
@@ -40,6 +42,8 @@ pub(super) struct Ruling {
     pub(super) is_silent: bool,
     /// The licences of the page.
     pub(super) licences: PageLicences,
+    /// What a page said could not be read to its end.
+    pub(super) hidden: bool,
 }
 
 /// Names of fields that speak about the use of what they come with.
@@ -129,7 +133,7 @@ impl ContentJudge {
         let follow = signals.iter().all(|signals| signals.follow);
         let is_silent = signals.iter().all(|one| one.statements.is_empty() && one.unavailable_after.is_none())
             && facts.tdm_reservation.is_empty()
-            && licences.is_silent()
+            && names_no_licence(&self.fields, facts)
             && !self.fields.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("tdm-"));
         let said = |signals: &PageSignals| -> Vec<Statement> {
             signals.statements.iter().chain(signals.expired(now)).cloned().collect()
@@ -142,13 +146,20 @@ impl ContentJudge {
             self.tdm(facts).preferences(self.before.preferences.clone())
         };
         let preferences = known.with(signals.iter().flat_map(said)).with(licences.statements(&self.url));
+        // A licence that is yet to be learnt may break a silence: what it leaves is decided a last time.
+        let more = more || licences.has_unknown();
         let answered = Answered { preferences, licences: licences.known.clone(), stage, more, hidden: self.hidden };
         let (keep, decision) = match self.gate.judge_content(&self.before, answered, self.url.origin()) {
             Content::Keep(permit, decision) => (Keep::Keep(permit), decision),
             Content::Withhold(decision) if decision.reason == Reason::SignalUnspecified => (Keep::Silent, decision),
             Content::Withhold(decision) => (Keep::Refuse, decision),
         };
-        self.ruling = Some(Ruling { decision, follow, is_silent, licences });
+        self.ruling = Some(Ruling { decision, follow, is_silent, licences, hidden: self.hidden });
         keep
     }
+}
+
+/// Whether no licence is named or held, also where none is asked for: a later run may ask, and has to hear it then.
+fn names_no_licence(fields: &[(String, Bytes)], facts: &HeadFacts) -> bool {
+    facts.inline_rsl.is_empty() && RslPointers::read(None, fields, facts).documents.is_empty()
 }

@@ -9,7 +9,7 @@ use comity_archive::{Earlier, TermsLink};
 use comity_extract::{LinkTag, Page as Extracted, Rel};
 use comity_gate::Gate;
 use comity_policy::{
-    Answered, Capture, Content, Decision, Digest, NamedLicence, Review, SiteCopy, SiteFile, SiteFileKind,
+    Answered, Capture, Content, Decision, Digest, NamedLicence, Reason, Review, SiteCopy, SiteFile, SiteFileKind,
     SiteFileState, SiteRules, Spool, Truncation,
 };
 use comity_signals::{HeadFacts, RslCarrier, RslDocument, RslPointers, SignalOptions, Statement, TdmReading};
@@ -65,9 +65,9 @@ impl PageLicences {
         found
     }
 
-    /// Nothing is named and nothing held.
-    pub(super) const fn is_silent(&self) -> bool {
-        self.known.is_empty() && self.unknown.is_empty()
+    /// One is named that is not known yet.
+    pub(super) const fn has_unknown(&self) -> bool {
+        !self.unknown.is_empty()
     }
 
     /// What those that are known say of the page.
@@ -87,7 +87,7 @@ pub(super) fn outdated(review: &Review, found: Digest) -> String {
 
 impl Shared {
     /// Learns the licences that a page names and nobody knew, and decides a last time. What is withheld then loses its body here,
-    /// before anything is recorded, told or followed.
+    /// before anything is recorded, told or followed; so does, with a fault, what stays undecided since the crawl stops.
     pub(super) async fn with_licences(
         &self,
         trip: &Trip,
@@ -98,10 +98,21 @@ impl Shared {
         let unknown = std::mem::take(&mut ruling.licences.unknown);
         if !unknown.is_empty() && !ruling.decision.is_withheld() {
             let learnt = self.learn_licences(trip, unknown).await;
+            let now = self.clock.wall();
+            let is_untried = self.gate.is_closing() && learnt.iter().any(|licence| licence.file.is_due(now));
             ruling = self.decided_again(trip, ruling, learnt);
-            if ruling.decision.is_withheld() {
+            let is_withheld = ruling.decision.is_withheld();
+            let is_denied = is_withheld && ruling.decision.reason != Reason::SignalUnspecified;
+            if is_withheld || is_untried {
                 let had_body = !capture.body.is_empty();
-                (capture.body, capture.fault, found) = (Spool::default(), None, Found::default());
+                let fault = match ruling.decision.reason {
+                    // What the crawl stopped asking for is no silence: the page comes again.
+                    _ if is_untried && !is_denied => Some(Reason::FetchCancelled),
+                    // What was cut before it spoke is a fault of the exchange.
+                    Reason::SignalUnspecified => capture.fault,
+                    _ => None,
+                };
+                (capture.body, capture.fault, found) = (Spool::default(), fault, Found::default());
                 capture.truncated = had_body.then_some(Truncation::Unspecified);
             }
         }
@@ -134,7 +145,7 @@ impl Shared {
             licences: ruling.licences.known.clone(),
             stage: ruling.decision.stage,
             more: false,
-            hidden: false,
+            hidden: ruling.hidden,
         };
         ruling.decision = match self.gate.judge_content(&before, answered, origin) {
             // The permit was for the bytes as they came, which are kept.

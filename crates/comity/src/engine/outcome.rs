@@ -26,6 +26,10 @@ pub(super) fn next(capture: &Capture, outcome: Outcome, sent: bool, left: u32) -
         Outcome::Answered { status: 304, .. } if capture.fault == Some(Reason::FetchProtocol) => {
             Next::GiveUp(Reason::FetchProtocol)
         }
+        // The crawl stopped before it was known whether the answer may be kept: the next run asks anew, whatever tries are left.
+        Outcome::Answered { .. } if capture.fault == Some(Reason::FetchCancelled) => {
+            Next::Retry(Reason::FetchCancelled)
+        }
         Outcome::Answered { status: 301 | 302 | 303 | 307 | 308, .. } => redirect(capture),
         Outcome::Answered { status: 429 | 500 | 502 | 503 | 504, .. } if left > 0 => Next::Retry(Reason::RateBackoff),
         Outcome::Answered { .. } => match capture.fault {

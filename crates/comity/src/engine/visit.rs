@@ -130,12 +130,13 @@ impl Shared {
         };
         self.tally().waited(&paced.1, self.clock.now());
         let retries = self.live().limits.retries.saturating_sub(trip.attempt - 1);
-        let mut next = next(&capture, outcome, sent, retries);
-        if let Next::NotSent(reason) = next {
+        if let Next::NotSent(reason) = next(&capture, outcome, sent, retries) {
             tracing::debug!(url = %trip.url, %reason, "not sent, comes again");
             return Ok((self.snooze(id, trip, paced.1), None));
         }
         let (mut found, ruling) = self.with_licences(trip, sink.finish(), &mut capture).await?;
+        // What a licence refuses is done, whatever cut it.
+        let mut next = next(&capture, outcome, sent, retries);
         let is_silent = ruling.as_ref().is_some_and(|ruling| ruling.is_silent);
         let (follow, decision) = ruling.map_or((true, decision), |ruling| (ruling.follow, ruling.decision));
         let is_withheld = decision.is_withheld();

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use comity::config::{ConfigFile, Moment, TermsSection};
+use comity::config::{ConfigFile, GrantSection, Moment, TermsSection};
+use comity::policy::WallTime;
 use comity::{CrawlerBuilder, Summary};
 use comity_archive::{EvidenceKind, EvidenceStore, Record, Sighting};
+use comity_fetch::SystemClock;
 use comity_testweb::{Answer, MemoryNet, Observer, SecureNet, Site};
 
-use crate::support::{asked, assert_clean, crawler, requests, run, web};
+use crate::support::{START, asked, assert_clean, crawler, requests, run, web};
 
 const SECRET: &str = "the words of the page";
 
@@ -169,6 +172,166 @@ async fn a_licence_decides_whoever_names_it() {
             assert_eq!((&*said.verdict, &*said.spec), ("denied", "RSL-SPEC-1.0, 2025-12-10"), "{name}");
             assert_eq!(said.conditional, name == "for a payment", "{name}");
         }
+        check(dir.path(), &observer);
+    }
+}
+
+/// What a licence has said holds on while it is not to be had, whatever keeps it from being asked for, and over crawls.
+#[tokio::test(start_paused = true)]
+async fn a_licence_that_was_known_holds_on_while_its_host_has_no_turn() {
+    let (rules, no) = (|text: &str| Answer::text(text.to_owned()), "https://lic.test/no.xml");
+    let rows = [
+        ("its robots.txt fails", Answer::status(503), Answer::status(500)),
+        ("it wants long pauses", rules("User-agent: *\nCrawl-delay: 400\n"), Answer::status(500)),
+        ("it fails", rules(""), Answer::status(503)),
+        ("it does not answer", rules(""), Answer::reset()),
+    ];
+    for (name, robots, answer) in rows {
+        let (state, dirs) = (tempfile::tempdir().unwrap(), [(); 3].map(|()| tempfile::tempdir().unwrap()));
+        let site = Site::new().name("a.test").robots(format!("User-agent: *\nLicense: {no}\nAllow: /\n"));
+        let host = Site::new().name("lic.test").robots_answers([rules(""), robots]);
+        let (net, observer) =
+            web([site.page("/", html("")), host.page_answers("/no.xml", [xml(prohibits("ai-train")), answer])]);
+        // The second crawl begins when the life of the licence is over, the third before it is asked for again.
+        for (dir, minutes) in dirs.iter().zip([0, 40 * 24 * 60, 40 * 24 * 60 + 30]) {
+            let at = WallTime::from_unix_millis(START.unix_millis() + minutes * 60_000);
+            let (builder, root) = crawl(&net, dir.path(), &["ai_train"]);
+            let built = (builder.clock(Arc::new(SystemClock::paused_at(at))), root);
+            let place = state.path().to_owned();
+            finish(built, |file| {
+                reads_licences(file);
+                file.state.dir = Some(place);
+            })
+            .await;
+            let found = record(dir.path(), "http://a.test/");
+            assert_eq!((&*found.outcome, &*found.reason), ("not_fetched", "signal.ai_train"), "{name}, {minutes}");
+            let wanted = if minutes == 0 { "read" } else { "unreachable" };
+            assert_eq!(found.licences.first().map(|one| &*one.state), Some(wanted), "{name}, {minutes}");
+            check(dir.path(), &observer);
+        }
+        assert_eq!(asked(&observer, "http://a.test/"), 0, "{name}");
+    }
+}
+
+/// A stop is no silence: what was never asked for decides nothing, and the next run hears it.
+#[tokio::test(start_paused = true)]
+async fn a_page_whose_licence_nobody_asked_for_before_the_stop_comes_again() {
+    let link =
+        |answer: Answer| answer.field("Link", "<https://lic.test/no.xml>; rel=license; type=application/rsl+xml");
+    let moved = || link(Answer::redirect(302, "/linked"));
+    for (name, page) in [("a page", link(html(""))), ("a list", link(Answer::text(SECRET))), ("moved", moved())] {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", page).page("/linked", link(Answer::text("linked")));
+        // The stop comes while the page waits for the rules of its licence's host.
+        let host = Site::new().name("lic.test").robots_answer(Answer::text("").delay(Duration::from_secs(6)));
+        let (net, observer) = web([site, host.page("/no.xml", xml(prohibits("ai-train")))]);
+        let secure = secured(&net);
+        for is_stopped in [true, false] {
+            let hours = i64::from(!is_stopped);
+            let at = WallTime::from_unix_millis(START.unix_millis() + hours * 3_600_000);
+            let roots = vec![secure.1.path().to_owned()];
+            let built = crawler(&net, &["http://a.test/"]).net(secure.0.clone()).dir(dir.path());
+            let built = built.clock(Arc::new(SystemClock::paused_at(at))).configure(|file| {
+                file.agent.purposes = Some(vec!["ai_train".to_owned()]);
+                file.fetch.roots = Some(roots);
+                reads_licences(file);
+            });
+            let crawler = built.build().unwrap();
+            let stop = crawler.stop_handle();
+            let stopping = tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(4)).await;
+                if is_stopped {
+                    stop.drain();
+                }
+            });
+            let summary = crawler.run().await.unwrap();
+            stopping.abort();
+            eprintln!("{name}: {summary}");
+            let found = record(dir.path(), "http://a.test/");
+            if is_stopped {
+                assert_eq!((&*found.outcome, &*found.reason), ("failed", "fetch.cancelled"), "{name}");
+                assert_eq!((summary.pages(), summary.left), (0, 1), "{name}: {summary}");
+                assert_eq!(asked(&observer, "http://lic.test/no.xml"), 0, "{name}");
+            } else {
+                assert_eq!((&*found.outcome, &*found.reason), ("withheld", "signal.ai_train"), "{name}");
+                assert_eq!(asked(&observer, "http://a.test/"), 2, "{name}");
+            }
+            check(dir.path(), &observer);
+        }
+    }
+}
+
+/// Where silence is refused, a licence that the page names may break it, like its fields and metas.
+#[tokio::test(start_paused = true)]
+async fn a_licence_breaks_a_silence_that_is_refused() {
+    let field = |answer: Answer, path: &str| {
+        answer.field("Link", format!("<https://lic.test/{path}>; rel=license; type=application/rsl+xml"))
+    };
+    let element =
+        |path: &str| html(&format!("<link rel=license type='application/rsl+xml' href='https://lic.test/{path}'>"));
+    let long = || Answer::text(SECRET.repeat(20_000));
+    let rows = [
+        ("none", html(""), "withheld", "signal.unspecified"),
+        ("permits, by a field", field(html(""), "yes.xml"), "fetched", "ok.no_rules"),
+        ("permits, by an element", element("yes.xml"), "fetched", "ok.no_rules"),
+        ("permits a text", field(long(), "yes.xml"), "fetched", "ok.no_rules"),
+        ("denies", field(html(""), "no.xml"), "withheld", "signal.ai_train"),
+        ("denies a text", field(long(), "no.xml"), "withheld", "signal.ai_train"),
+        ("is not there", element("absent.xml"), "withheld", "signal.unspecified"),
+        ("of a text is not there", field(long(), "absent.xml"), "withheld", "signal.unspecified"),
+    ];
+    for (name, page, outcome, reason) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", page).page("/linked", Answer::text(SECRET));
+        let host = Site::new().name("lic.test").page("/yes.xml", xml(licence("all", "")));
+        let (net, observer) = web([site, host.page("/no.xml", xml(prohibits("ai-train")))]);
+        finish(crawl(&net, dir.path(), &["ai_train"]), |file| {
+            reads_licences(file);
+            file.signals.unspecified = Some("refuse".to_owned());
+        })
+        .await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        assert_eq!(found.licences.len(), usize::from(name != "none"), "{name}: it was heard");
+        assert_eq!(asked(&observer, "http://a.test/"), 1, "{name}");
+        check(dir.path(), &observer);
+    }
+}
+
+/// What could not be decoded is kept under a grant, and its record says so, whatever the answer names.
+#[tokio::test(start_paused = true)]
+async fn the_grant_that_keeps_a_coded_page_stays_in_its_record() {
+    let own = |text: &str| Some(text.to_owned());
+    for named in [None, Some("absent.xml"), Some("yes.xml")] {
+        let dir = tempfile::tempdir().unwrap();
+        let coded = html("").field("Content-Encoding", "enigma");
+        let page = match named {
+            Some(path) => {
+                coded.field("Link", format!("<https://lic.test/{path}>; rel=license; type=application/rsl+xml"))
+            }
+            None => coded,
+        };
+        let host = Site::new().name("lic.test").page("/yes.xml", xml(licence("search", "").replace("usage", "geo")));
+        let (net, observer) = web([Site::new().name("a.test").page("/", page), host]);
+        let grant = GrantSection {
+            origins: Some(vec!["http://a.test".to_owned()]),
+            purposes: Some(vec!["ai_train".to_owned()]),
+            basis: own("licence"),
+            reference: own("L-17"),
+            approved_by: own("Ann Example"),
+            expires: Some(Moment("2027-01-01T00:00:00Z".parse().unwrap())),
+        };
+        finish(crawl(&net, dir.path(), &["ai_train"]), |file| {
+            reads_licences(file);
+            file.grants = Some(vec![grant]);
+        })
+        .await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), ("failed", "fetch.coding"), "{named:?}");
+        let decision = found.decision.as_ref().unwrap();
+        let relied: Vec<_> = decision.grants.iter().map(|grant| &*grant.reference).collect();
+        assert_eq!(relied, ["L-17"], "{named:?}: {decision:?}");
+        assert_eq!(found.licences.len(), usize::from(named.is_some()), "{named:?}");
         check(dir.path(), &observer);
     }
 }
@@ -350,7 +513,8 @@ async fn links_to_terms_are_noted_and_copied_where_that_is_set() {
         let site = Site::new()
             .name("a.test")
             .page("/", page)
-            .page("/terms", html("no training"))
+            .page("/terms", Answer::redirect(301, "/terms/en"))
+            .page("/terms/en", html("no training"))
             .page("/linked", Answer::text("x"));
         let other = Site::new().name("b.test").page("/cc", Answer::text("licence"));
         let (net, observer) = web([site, other]);
@@ -369,9 +533,15 @@ async fn links_to_terms_are_noted_and_copied_where_that_is_set() {
         ];
         assert_eq!(found, wanted);
         let seen = sightings(dir.path(), EvidenceKind::Terms);
-        let mut copied: Vec<_> = seen.iter().map(|one| (one.url.as_str(), one.status)).collect();
+        let mut copied: Vec<_> = seen.iter().map(|one| (one.url.as_str(), one.status, one.digest.is_some())).collect();
         copied.sort_unstable();
-        let all = [("http://a.test/policy.json", 404), ("http://a.test/terms", 200), ("http://b.test/cc", 200)];
+        let all = [
+            ("http://a.test/policy.json", 404, false),
+            ("http://a.test/terms", 200, true),
+            ("http://a.test/terms", 301, false),
+            ("http://a.test/terms/en", 200, true),
+            ("http://b.test/cc", 200, true),
+        ];
         assert_eq!(copied, if copies { &all[..] } else { &[] });
         let outdated = summary.notes.iter().filter(|note| note.contains("http://a.test/terms")).count();
         assert!(outdated >= 1, "the review is said: {:?}", summary.notes);

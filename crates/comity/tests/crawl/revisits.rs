@@ -382,10 +382,13 @@ async fn what_a_page_says_of_its_use_is_heard_at_each_visit() {
         "/meta" => page("<meta name=robots content=noai>"),
         "/field" => page("").field("X-Robots-Tag", "noai"),
         "/tdm" => page("<meta name=tdm-reservation content=1>"),
+        "/link" => page("").field("Link", "<https://lic.test/l.xml>; rel=license; type=application/rsl+xml"),
+        "/element" => page("<link rel=license type='application/rsl+xml' href='https://lic.test/l.xml'>"),
+        "/within" => page("<script type='application/rsl+xml'><rsl/></script>"),
         "/later" => page("").field("X-Robots-Tag", "unavailable_after: 25 Jun 2090 15:00:00 UTC"),
         _ => page("<meta name=robots content=index>"),
     };
-    let paths = ["/meta", "/field", "/tdm", "/later", "/silent"];
+    let paths = ["/meta", "/field", "/tdm", "/link", "/element", "/within", "/later", "/silent"];
     let conditions: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let sent = conditions.clone();
     let answer = move |request: &Request| {
@@ -417,6 +420,10 @@ async fn what_a_page_says_of_its_use_is_heard_at_each_visit() {
         ("meta", "denied"),
         ("field", "denied"),
         ("tdm", "denied"),
+        // Nothing is asked for here, but a later run may.
+        ("link", "unspecified"),
+        ("element", "unspecified"),
+        ("within", "unspecified"),
         ("later", "unspecified"),
         ("silent", "unspecified"),
     ];
