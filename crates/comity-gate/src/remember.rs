@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use comity_policy::{Digest, Instant, OriginPace, PaceMemory, RobotsLife, SiteCopy, SiteFile, SiteRules};
+use comity_policy::{AskedPace, Digest, Instant, OriginPace, PaceMemory, RobotsLife, SiteCopy, SiteFile, SiteRules};
 use comity_url::Origin;
 
 use crate::cache::RobotsKey;
@@ -69,18 +69,24 @@ impl Gate {
         }
     }
 
-    /// Lets what is left of a back-off or park bind an origin that nothing was asked of yet in this process: also one whose own
-    /// robots.txt nobody has asked for, which another one's redirects to.
+    /// Lets what is left of a back-off or park, and the delay that was asked for last, bind an origin that nothing was asked of yet
+    /// in this process: also one whose own robots.txt nobody has asked for, which another one's redirects to. A copy whose life is
+    /// over, or that was read from another vantage, allows nothing any more; its delay holds until the next one is read.
     pub(crate) async fn recall_pace(&self, origin: &Origin) {
         if self.inner.pacer.has_asked(origin) {
             return;
         }
         let found = self.with_state({
             let origin = origin.clone();
-            move |state| state.recall_pace(&origin)
+            move |state| Ok((state.recall_pace(&origin)?, state.last_copies(&origin)?))
         });
-        if let Some(Some(memory)) = found.await {
+        let Some((memory, copies)) = found.await else { return };
+        if let Some(memory) = memory {
             self.adopt_remembered(origin, memory);
+        }
+        let sets: Vec<_> = copies.iter().flat_map(|bytes| self.inner.compiler.compile(bytes).0).collect();
+        if !sets.is_empty() {
+            self.set_asked(origin, AskedPace::of(&sets));
         }
     }
 

@@ -211,6 +211,32 @@ async fn a_pause_told_behind_a_redirect_survives_the_process() {
     assert!(waited >= Duration::from_secs(39) && waited < Duration::from_secs(42), "{waited:?}");
 }
 
+/// The delay that a robots.txt asked for holds in the next process, whosever robots.txt leads there, and whatever became of its life.
+#[tokio::test(start_paused = true)]
+async fn a_delay_asked_for_holds_behind_a_redirect_of_the_next_process() {
+    let rows = [
+        ("within its life", START.after(HOUR)),
+        ("its life is over", START.after(HOUR * 25)),
+        ("a clock in 1970", WallTime::from_unix_millis(0)),
+    ];
+    for (name, wall) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let leads = Site::new().name("c.test").robots_answer(Answer::redirect(302, "http://a.test/robots.txt"));
+        let slow = Site::new().name("a.test").robots("User-agent: *\nCrawl-delay: 20\n");
+        let (net, observer) = Web::builder(1).site(leads).site(slow).build().unwrap().in_memory();
+        let first = Process::plain(&net, dir.path(), START);
+        first.gate.robots(&origin()).await;
+        drop(first);
+        let second = Process::plain(&net, dir.path(), wall);
+        let begun = observer.now_us();
+        second.gate.robots(&Origin::parse("http://c.test").unwrap()).await;
+        let log = observer.log();
+        let [_, _, last] = &log[..] else { panic!("{name}: a, c, a: {log:?}") };
+        let waited = Duration::from_micros(last.arrived_us - begun);
+        assert!(waited >= Duration::from_secs(20) && waited < Duration::from_secs(22), "{name}: {waited:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn thirty_days_of_tries_at_an_unreachable_robots_count_over_restarts() {
     let dir = tempfile::tempdir().unwrap();
@@ -347,6 +373,29 @@ async fn a_process_in_1970_makes_the_next_one_forget_nothing() {
     drop(second);
     let remembered = StateDir::open(dir.path(), START.after(HOUR)).unwrap().look_up(&origin()).unwrap();
     assert!(remembered.is_some_and(|remembered| remembered.life.known.is_some()), "the copy, and its Crawl-delay");
+}
+
+/// What was learnt first while the clock stood at 1970 is not forgotten as old when it is right again, whether the directory began
+/// then or had seen a better time before.
+#[tokio::test(start_paused = true)]
+async fn what_was_learnt_first_in_1970_is_not_old_when_the_clock_is_right() {
+    let (long_ago, day) = (WallTime::from_unix_millis(3_600_000), HOUR * 24);
+    for before in [&[START][..], &[]] {
+        let dir = tempfile::tempdir().unwrap();
+        let (net, _) = web(Site::new().robots(RULES).page("/", Answer::text("x")));
+        before.iter().for_each(|wall| drop(Process::plain(&net, dir.path(), *wall)));
+        let learning = Process::plain(&net, dir.path(), long_ago);
+        learning.gate.robots(&origin()).await;
+        drop(learning);
+        // The second of these reads what the first wrote.
+        for later in [START.after(day), START.after(day * 2)] {
+            let remembered = StateDir::open(dir.path(), later).unwrap().look_up(&origin()).unwrap();
+            assert!(remembered.is_some_and(|remembered| remembered.life.known.is_some()), "{before:?}");
+        }
+        let much_later = START.after(day + StateDir::KEPT * 2);
+        let remembered = StateDir::open(dir.path(), much_later).unwrap().look_up(&origin()).unwrap();
+        assert_eq!(remembered, None, "nobody asked for it in {:?}", StateDir::KEPT);
+    }
 }
 
 /// What was kept of an earlier process's files: place, and whether there were bytes.

@@ -96,7 +96,7 @@ impl StateDir {
     pub(crate) fn remember_file(&self, key: &FileKey, file: &SiteFile, now: WallTime) -> Result<(), StateError> {
         let written = Written {
             v: VERSION,
-            written: now.unix_millis(),
+            written: now.max(self.latest).unix_millis(),
             run: self.run,
             state: file.state.as_str().to_owned(),
             status: file.status,

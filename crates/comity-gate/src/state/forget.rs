@@ -48,6 +48,7 @@ fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u6
     let (runs, lives, copies, paces) = (keyspace("runs")?, keyspace("lives")?, keyspace("copies")?, keyspace("paces")?);
     let files = keyspace("files")?;
     runs.insert("run", old.run.to_be_bytes())?;
+    runs.insert("latest", old.latest.unix_millis().to_be_bytes())?;
     let (mut gone, mut kept) = (0, HashSet::new());
     for entry in old.lives.iter() {
         let (key, value) = entry.into_inner()?;

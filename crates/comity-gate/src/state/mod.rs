@@ -39,6 +39,8 @@ pub struct StateDir {
     files: Keyspace,
     /// This opening of the directory, one more than the last.
     run: u64,
+    /// The latest civil time at which it was ever opened: nothing is dated before it.
+    latest: WallTime,
     /// The gate reads and writes it where it stands, and not on a thread of its own.
     pub(crate) is_inline: bool,
 }
@@ -73,6 +75,8 @@ impl StateDir {
     /// A copy and the time of a first failure are kept this long after they were last written (design §6: 60 days at
     /// least).
     pub const KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
+    /// The beginning of 2025: nothing was remembered before there was anybody to do so. A clock that says less was never set.
+    const FIRST_DATE: WallTime = WallTime::from_unix_millis(1_735_689_600_000);
     /// Bytes of the block cache.
     const CACHE: u64 = 16 << 20;
 
@@ -91,8 +95,13 @@ impl StateDir {
         let last = runs.get("run").map_err(wrap)?.and_then(|bytes| Some(u64::from_be_bytes((*bytes).try_into().ok()?)));
         let run = last.unwrap_or(0) + 1;
         runs.insert("run", run.to_be_bytes()).map_err(wrap)?;
+        let latest = runs.get("latest").map_err(wrap)?;
+        let latest = latest.and_then(|bytes| Some(i64::from_be_bytes((*bytes).try_into().ok()?)));
+        let latest = latest.map_or(now, |latest| now.max(WallTime::from_unix_millis(latest)));
+        runs.insert("latest", latest.unix_millis().to_be_bytes()).map_err(wrap)?;
         let state = Self {
             run,
+            latest,
             is_inline: false,
             lives: keyspace("lives").map_err(wrap)?,
             copies: keyspace("copies").map_err(wrap)?,
@@ -148,6 +157,18 @@ impl StateDir {
         Ok(known.then(|| RememberedOrigin { life: life.unwrap_or_default(), pace: pace.unwrap_or_default() }))
     }
 
+    /// The last good copies of one origin's robots.txt, one for each vantage from which it was read, whatever their age.
+    pub(crate) fn last_copies(&self, origin: &Origin) -> Result<Vec<Bytes>, StateError> {
+        let wrap = |error| StateError::new(&self.path, error);
+        let mut copies = Vec::new();
+        for entry in self.lives.prefix(format!("{origin}\t")) {
+            let (_, value) = entry.into_inner().map_err(wrap)?;
+            let Some(digest) = format::read_life(&value).and_then(|life| life.memory.digest()) else { continue };
+            copies.extend(self.copies.get(digest.as_bytes()).map_err(wrap)?.map(|bytes| Bytes::from(bytes.to_vec())));
+        }
+        Ok(copies)
+    }
+
     /// The life of one origin's robots.txt as it was last remembered. An entry that cannot be read counts as none:
     /// then the file is asked anew.
     pub(crate) fn recall(&self, key: &RobotsKey) -> Result<Option<Recalled>, StateError> {
@@ -173,7 +194,7 @@ impl StateDir {
         let wrap = |error| StateError::new(&self.path, error);
         // A process whose clock is behind must not make a life look old: the next one would forget it.
         let before = self.lives.get(life_key(key)).map_err(wrap)?.and_then(|entry| format::read_life(&entry));
-        let now = before.map_or(now, |before| before.written.max(now));
+        let now = before.map_or(now, |before| before.written.max(now)).max(self.latest);
         let mut batch = self.db.batch().durability(Some(PersistMode::Buffer));
         if let Some((digest, bytes)) = file {
             batch.insert(&self.copies, digest.as_bytes().as_slice(), bytes);
@@ -205,6 +226,11 @@ impl StateDir {
             let (key, value) = entry.into_inner()?;
             match format::read_life(&value) {
                 Some(life) if now.since(life.written) <= Self::KEPT => named.extend(life.memory.digest()),
+                // Its clock was never set: nobody knows how old it is, and from here on it grows old by one that is.
+                Some(life) if life.written < Self::FIRST_DATE => {
+                    self.lives.insert(key, format::write_life(&life.memory, now, life.run))?;
+                    named.extend(life.memory.digest());
+                }
                 _ => self.lives.remove(key)?,
             }
         }
