@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::Error;
 use crate::config::CrawlConfig;
 use crate::erasing::prune;
-use crate::keep::Store;
+use crate::keep::{Exposed, Store};
 use crate::open::Work;
 
 /// Opens the archive in a directory that was claimed; one that is there goes on. `queue` is told how many records are whole, before
@@ -26,7 +26,7 @@ pub(crate) fn open(
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
     state: Option<Arc<StateDir>>,
-    (disk, work): (Arc<dyn Disk>, Work),
+    (disk, work, exposed): (Arc<dyn Disk>, Work, Arc<Exposed>),
     queue: &mut dyn FnMut(u64, RecordMark) -> Result<(), Error>,
 ) -> Result<Store, Error> {
     let text = resolved_text(config)?;
@@ -42,7 +42,7 @@ pub(crate) fn open(
     mark.safe(whole(&archive));
     archive.rest_on(evidence.unsynced());
     let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
-    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), mark)))
+    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), mark, exposed)))
 }
 
 /// The settings of the archive in `dir`; `config_digest` is of the text in `crawl.toml`.

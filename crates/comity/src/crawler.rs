@@ -358,13 +358,15 @@ fn open_all(
         config.optouts = with_own_optouts(dir, config)?;
     }
     let state = archive::open_state(dir, config, clock, work)?;
+    let exposed = Arc::new(keep::Exposed::new(clock.clone()));
     let (mut queue, key) = match frontier {
         Some((frontier, key)) => (Queue::Given(frontier), key),
-        None => open::queue(dir, config, clock, (key, accepted), (queue, work))?,
+        None => open::queue(dir, config, clock, (key, accepted), (queue, work, Some(&exposed)))?,
     };
     // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
     let mut settle = |whole, mark| queue.records_end_at(whole, mark).map(|note| notes.extend(note));
-    let open_archive = |dir| archive::open(dir, config, clock, state.clone(), (disk, work), &mut settle);
+    let open_archive =
+        |dir| archive::open(dir, config, clock, state.clone(), (disk, work, exposed.clone()), &mut settle);
     let kept = dir.map(open_archive).transpose()?;
     if let Some(dir) = dir {
         open::mark(dir, config)?;

@@ -1,5 +1,7 @@
 //! What a crawl leaves behind: every outcome goes to the archive before its URL leaves the queue.
 
+mod exposed;
+
 use std::collections::HashMap;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -18,12 +20,14 @@ use comity_gate::{RecalledFile, RecalledRobots, Recorder, RobotsVisit, SiteFileO
 use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Reason};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::Semaphore;
+use tokio::sync::futures::Notified;
 use tracing::Instrument as _;
 
 use crate::events::Listeners;
 use crate::open::Work;
 use crate::sites::Sites;
 use crate::{Error, RobotsSeen, UrlEnding, UrlOutcome};
+pub(crate) use exposed::{Exposed, ToldStore};
 
 /// How a URL came to be visited: what offers and records of it need.
 #[derive(Clone, Debug)]
@@ -72,9 +76,8 @@ pub(crate) struct Store {
     beside: Mutex<Beside>,
     /// Tells the queue how far the records have come.
     mark: RecordMark,
-    /// Since when something is written that is not safe yet. A lock: whoever takes it away sees all that was written before it
-    /// was set.
-    unsafe_since: Mutex<Option<Instant>>,
+    /// Since when something is written that is not safe yet, here or into the queue.
+    exposed: Arc<Exposed>,
 }
 
 /// What is made safe together with the archive.
@@ -177,24 +180,44 @@ impl Keeper {
 
     /// When what is written has to be made safe, if nothing is recorded before.
     pub(crate) fn sync_due(&self) -> Option<Instant> {
-        let since = *self.store.as_ref()?.unsafe_since();
-        since.map(|since| since.after(SYNC_EVERY))
+        self.store.as_ref()?.exposed.since().map(|since| since.after(SYNC_EVERY))
+    }
+
+    /// For how long whoever makes things safe may sleep: not at all when the queue is to follow the archive, `None` for as long
+    /// as nothing is written. Asked after [`Self::woken`].
+    pub(crate) fn nap(&self) -> Option<Duration> {
+        if self.synced.load(Ordering::Relaxed) {
+            return Some(Duration::ZERO);
+        }
+        self.sync_due().map(|due| due.since(self.clock.now()))
+    }
+
+    /// Ends when a nap that began after this call may be too long. `None` where nothing is kept.
+    pub(crate) fn woken(&self) -> Option<Notified<'_>> {
+        self.store.as_ref().map(|store| store.exposed.woken())
     }
 
     /// Makes everything recorded so far safe against a power cut: the queue follows.
     pub(crate) async fn sync(&self) -> Result<(), Error> {
         let now = self.clock.now();
         self.blocking(move |store| store.sync(&mut store.beside(), now)).await?;
-        self.synced.store(true, Ordering::Relaxed);
+        self.queue_follows();
         Ok(())
     }
 
-    /// Something was written, here or into the queue, that is not safe against a power cut yet. Called after the write: a sync
-    /// that comes between the two would take the mark and not the write.
+    /// Something was written, here or into a queue of somebody else's, that is not safe against a power cut yet. Called after the
+    /// write. Our own queue tells each commit by itself ([`ToldStore`]).
     pub(crate) fn wrote(&self) {
         if let Some(store) = &self.store {
-            // The oldest counts.
-            store.unsafe_since().get_or_insert_with(|| self.clock.now());
+            store.exposed.wrote();
+        }
+    }
+
+    /// The archive is safe; whoever sleeps until the next sync makes the queue safe now.
+    fn queue_follows(&self) {
+        self.synced.store(true, Ordering::Relaxed);
+        if let Some(store) = &self.store {
+            store.exposed.wake();
         }
     }
 
@@ -275,7 +298,7 @@ impl Keeper {
         });
         let (stored, is_synced) = stored_and_synced.instrument(tracing::debug_span!("archive")).await?;
         if is_synced {
-            self.synced.store(true, Ordering::Relaxed);
+            self.queue_follows();
         } else {
             self.wrote();
         }
@@ -443,23 +466,16 @@ impl Keeper {
 }
 
 impl Store {
-    /// What is `now`, and `mark` says how many records are there.
+    /// What is `now`; `mark` says how many records are there, and `exposed` since when something is written.
     pub(crate) fn new(
         archive: SharedArchive,
         evidence: EvidenceStore,
         dir: PathBuf,
         work: Work,
         state: Option<Arc<StateDir>>,
-        (now, mark): (Instant, RecordMark),
+        (now, mark, exposed): (Instant, RecordMark, Arc<Exposed>),
     ) -> Self {
-        Self {
-            archive,
-            dir,
-            work,
-            beside: Mutex::new(Beside { evidence, state, synced: now }),
-            mark,
-            unsafe_since: Mutex::default(),
-        }
+        Self { archive, dir, work, beside: Mutex::new(Beside { evidence, state, synced: now }), mark, exposed }
     }
 
     /// Once a second everything so far is made safe against power loss (invariant 9). True when it was.
@@ -480,7 +496,7 @@ impl Store {
     fn sync(&self, beside: &mut Beside, now: Instant) -> Result<(), ArchiveError> {
         beside.synced = now;
         // Before it is read how far the records have come: what others write from here on, during the sync too, is due anew.
-        self.unsafe_since().take();
+        self.exposed.sync_begins();
         // Appended before the sync begins, so safe when it is over.
         let end = self.mark.written_end();
         // Evidence before the records and checkpoints that rest on it.
@@ -492,10 +508,6 @@ impl Store {
             tracing::error!(%error, hint = error.hint(), "state directory");
         }
         Ok(())
-    }
-
-    fn unsafe_since(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.unsafe_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A panic under the lock leaves an index line at worst, which is whole or cut off at the next start.

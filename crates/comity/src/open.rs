@@ -12,6 +12,7 @@ use comity_url::CrawlUrl;
 
 use crate::config::{ConfigFile, CrawlConfig, QueueStore, RevisitPolicy, accept, changes};
 use crate::directory::{self, Claim};
+use crate::keep::{Exposed, ToldStore};
 use crate::{Error, archive};
 
 /// Where the store does its work.
@@ -74,6 +75,9 @@ pub(crate) enum Queue {
     Given(Arc<dyn Frontier>),
 }
 
+/// The store of a queue where somebody brings one, where it does its work, and who hears of its commits.
+type Brought<'a> = (Option<Box<dyn FrontierStore>>, Work, Option<&'a Arc<Exposed>>);
+
 /// What a store may have lost, and is gone on with all the same.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accepted {
@@ -83,7 +87,8 @@ pub(crate) struct Accepted {
     pub(crate) loss: bool,
 }
 
-/// Opens the queue, with the key of its fingerprints: `fresh` for a new one.
+/// Opens the queue, with the key of its fingerprints: `fresh` for a new one. `exposed` hears of each commit; nobody does where
+/// the caller makes it safe by himself.
 ///
 /// # Errors
 /// When another process holds it, or it cannot be read or written, is of another format, or lost something that is not accepted.
@@ -92,7 +97,7 @@ pub(crate) fn queue(
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
     (fresh, accepted): ([u8; 16], Accepted),
-    (store, work): (Option<Box<dyn FrontierStore>>, Work),
+    (store, work, exposed): Brought<'_>,
 ) -> Result<(Queue, [u8; 16]), Error> {
     let Some(dir) = dir.filter(|_| config.store == QueueStore::Disk) else {
         return Ok((Queue::Memory(Local::in_memory(scheduling(config, &**clock))), fresh));
@@ -101,6 +106,10 @@ pub(crate) fn queue(
     let store = match store {
         Some(store) => store,
         None => Box::new(on_disk(dir, accepted)?) as Box<dyn FrontierStore>,
+    };
+    let store = match exposed {
+        Some(exposed) => Box::new(ToldStore::new(store, exposed.clone())),
+        None => store,
     };
     let mut local = match work {
         Work::OnThread => Local::open_on_thread(store, settings, ready)?,

@@ -225,7 +225,7 @@ impl Stopped {
             Some(_) => None,
         };
         let accepted = Accepted { rules: OtherRules::Refuse, loss: false };
-        let (queue, key) = open::queue(Some(dir), config, &clock, (fresh, accepted), (None, Work::OnThread))?;
+        let (queue, key) = open::queue(Some(dir), config, &clock, (fresh, accepted), (None, Work::OnThread, None))?;
         // What a power cut may have taken stays kept until a crawl holds the queue to its records.
         let frontier = queue.frontier();
         Ok(Self {

@@ -111,10 +111,10 @@ impl Engine {
 
     /// Runs the crawl to its end.
     pub(crate) async fn run(mut self, seeds: &[CrawlUrl]) -> Result<Summary, Error> {
-        let outcome = self.crawl(seeds).await;
-        if outcome.is_ok() {
-            self.land().await;
-        }
+        let outcome = match self.crawl(seeds).await {
+            Ok(end) => self.land().await.map(|()| end),
+            Err(error) => Err(error),
+        };
         self.shared.gate.shutdown();
         self.tasks.shutdown().await;
         let outcome = self.shared.keeper.fault().map_or(outcome, Err);
@@ -124,15 +124,24 @@ impl Engine {
         self.summary(end, closed?).await
     }
 
-    /// Lets every robots.txt that is on its way arrive and be recorded, unless the crawl is to end now.
-    async fn land(&mut self) {
-        let gate = &self.shared.gate;
-        gate.drain();
-        tokio::select! {
-            biased;
-            // A handle is kept by the crawler itself, so the channel stays open.
-            _ = self.stop.wait_for(|stop| *stop == Stop::Now) => {}
-            () = gate.landed() => {}
+    /// Lets every robots.txt that is on its way arrive and be recorded, unless the crawl is to end now. What is written meanwhile
+    /// is made safe as ever.
+    async fn land(&mut self) -> Result<(), Error> {
+        let shared = self.shared.clone();
+        shared.gate.drain();
+        let mut landed = std::pin::pin!(shared.gate.landed());
+        loop {
+            let woken = awaited(shared.keeper.woken());
+            let nap = napping(shared.keeper.nap());
+            tokio::select! {
+                biased;
+                // A handle is kept by the crawler itself, so the channel stays open.
+                _ = self.stop.wait_for(|stop| *stop == Stop::Now) => return Ok(()),
+                () = &mut landed => return Ok(()),
+                () = woken => {}
+                () = tokio::time::sleep(nap) => {}
+            }
+            self.keep_safe().await?;
         }
     }
 
@@ -326,10 +335,11 @@ impl Engine {
         let until_limit = self.shared.live().limits.max_duration.map(|most| most.saturating_sub(self.elapsed()));
         // Nothing due, no wake-up (invariant 8): without an instant to wait for, only an event wakes the loop.
         let until_news = self.unpublished.then_some(PUBLISH_EVERY);
-        let until_sync = self.shared.keeper.sync_due().map(|due| due.since(self.shared.clock.now()));
+        // Before it is asked how long to sleep: a write that comes after that ends the sleep.
+        let woken = awaited(self.shared.keeper.woken());
+        let until_sync = self.shared.keeper.nap();
         let until_limit = until_limit.filter(|_| limit.is_none());
-        let nap = [until_wake, until_limit, until_news, until_sync].into_iter().flatten().min();
-        let nap = nap.unwrap_or(FAR).clamp(Duration::from_micros(100), FAR);
+        let nap = napping([until_wake, until_limit, until_news, until_sync].into_iter().flatten().min());
         tokio::select! {
             biased;
             // A handle is kept by the crawler itself, so the channel stays open.
@@ -350,6 +360,7 @@ impl Engine {
                 }
             }
             () = self.shared.poke.notified() => {}
+            () = woken => {}
             () = tokio::time::sleep(nap) => {}
         }
         Ok(Turnout::Again)
@@ -480,6 +491,19 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 
 /// As good as never, and within what timers take.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// So long, within what timers take.
+fn napping(nap: Option<Duration>) -> Duration {
+    nap.unwrap_or(FAR).clamp(Duration::from_micros(100), FAR)
+}
+
+/// Never ends where there is nothing to await.
+async fn awaited(event: Option<impl Future<Output = ()>>) {
+    match event {
+        Some(event) => event.await,
+        None => std::future::pending().await,
+    }
+}
 
 impl Shared {
     /// One robots.txt flight of the gate's, and its news to the frontier.

@@ -90,7 +90,7 @@ fn keeper(dir: &Path, disk: &BusyDisk, clock: &Arc<SetClock>) -> Keeper {
         dir.to_owned(),
         Work::Inline,
         None,
-        (clock.now(), comity_frontier::RecordMark::default()),
+        (clock.now(), comity_frontier::RecordMark::default(), Arc::new(Exposed::new(clock.clone()))),
     );
     let settings = SitemapSettings { mode: Sitemaps::Off, most: 0 };
     Keeper::new(Some(store), clock.clone(), Arc::new(Sites::new(settings, false)), Listeners::default())

@@ -25,6 +25,10 @@ struct Rows {
     safe: MemoryStore,
     /// Committed and not yet safe, with the instant of each commit.
     unsafe_yet: Vec<(Instant, WriteBatch)>,
+    /// When the process began that writes.
+    began: Option<Instant>,
+    /// For how long anything that it wrote was not safe, at most, of what is by now.
+    exposed: Duration,
     is_full: bool,
     refused: u64,
 }
@@ -57,6 +61,18 @@ impl SimStore {
         self.lock().refused
     }
 
+    /// A process begins: what was left to it by the last one is its own to make safe, from now on.
+    pub(crate) fn process_begins(&self) {
+        let mut rows = self.lock();
+        (rows.began, rows.exposed) = (Some(now()), Duration::ZERO);
+    }
+
+    /// For how long a commit of this process was not safe, at most: a power cut in that time would have taken it.
+    pub(crate) fn exposed(&self) -> Duration {
+        let rows = self.lock();
+        rows.exposed.max(rows.exposed_now())
+    }
+
     /// The power fails: what was not safe is gone.
     pub(crate) fn cut_power(&self) -> Cut {
         let mut rows = self.lock();
@@ -83,20 +99,32 @@ impl SimStore {
     }
 }
 
+impl Rows {
+    fn exposed_now(&self) -> Duration {
+        let oldest = self.unsafe_yet.first().map(|(at, _)| (*at).max(self.began.unwrap_or(*at)));
+        oldest.map_or(Duration::ZERO, |oldest| oldest.elapsed())
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the simulated disk stands outside of the crawl")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 impl Store for SimStore {
-    #[expect(clippy::disallowed_methods, reason = "the simulated disk stands outside of the crawl")]
     fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
         let mut rows = self.lock();
         if rows.is_full {
             rows.refused += 1;
             return Err(StoreError::Full("the simulated disk".to_owned()));
         }
-        rows.unsafe_yet.push((Instant::now(), batch.clone()));
+        rows.unsafe_yet.push((now(), batch.clone()));
         rows.live.commit(batch)
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {
         let mut rows = self.lock();
+        rows.exposed = rows.exposed.max(rows.exposed_now());
         let pending = std::mem::take(&mut rows.unsafe_yet);
         pending.into_iter().try_for_each(|(_, batch)| rows.safe.commit(batch))
     }
@@ -203,7 +231,6 @@ struct SimFile {
 
 impl Write for SimFile {
     /// The write that meets the end is cut short.
-    #[expect(clippy::disallowed_methods, reason = "the simulated disk stands outside of the crawl")]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.disk.room.load(Ordering::Relaxed);
         let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
@@ -217,7 +244,7 @@ impl Write for SimFile {
         }
         self.disk.note(&self.path, |file| {
             file.len += written as u64;
-            file.unsafe_yet.push((file.len, Instant::now()));
+            file.unsafe_yet.push((file.len, now()));
         });
         Ok(written)
     }

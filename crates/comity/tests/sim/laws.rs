@@ -146,3 +146,5 @@ fn told_as_seen(run: &Run) -> Vec<String> {
 
 /// What a power cut may cost (docs/durability.md).
 pub(crate) const SYNCED_EVERY: Duration = Duration::from_secs(1);
+/// Timers end up to a millisecond late.
+pub(crate) const TICK: Duration = Duration::from_millis(1);

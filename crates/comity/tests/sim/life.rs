@@ -21,6 +21,8 @@ pub(crate) struct Lived {
     pub(crate) planned: Option<Fault>,
     /// What a power cut took.
     pub(crate) cut: Cut,
+    /// For how long a commit of the queue was not safe against one, at most.
+    pub(crate) exposed: Duration,
     /// A write was refused for want of room.
     pub(crate) was_full: bool,
 }
@@ -64,6 +66,7 @@ impl Stage<'_> {
     /// Plays one process; `life` says how it ends, if not by itself.
     pub(crate) async fn live(&self, number: usize, life: Option<&Life>) -> Lived {
         self.observer.clients_reborn();
+        self.store.process_begins();
         let began_us = self.observer.now_us();
         let refused = || self.store.refused() + self.files.refused();
         let before = refused();
@@ -73,6 +76,7 @@ impl Stage<'_> {
         };
         turns(LAST_TURNS).await;
         self.observer.clients_died();
+        let exposed = self.store.exposed();
         let cut = match life {
             Some(Life { end: Fault::PowerCut, .. }) if matches!(end, LifeEnd::Killed) => {
                 let dice = Dice(SeededRandom::new(self.plan.seed ^ (number as u64).rotate_left(40)));
@@ -86,7 +90,7 @@ impl Stage<'_> {
         self.store.set_full(false);
         self.files.set_room(None);
         let planned = life.map(|life| life.end);
-        Lived { began_us, ended_us: self.observer.now_us(), end, planned, cut, was_full }
+        Lived { began_us, ended_us: self.observer.now_us(), end, planned, cut, exposed, was_full }
     }
 
     async fn run(&self, crawler: Crawler, life: Option<&Life>) -> LifeEnd {

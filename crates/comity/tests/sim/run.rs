@@ -132,8 +132,12 @@ fn log(observer: &Observer, outcomes: &[Told], lives: &[Lived]) -> String {
     for Told { life, at_us, url, ending, attempt } in outcomes {
         writeln!(log, "{at_us:>12} {life} {url} {ending}, attempt {attempt}").unwrap();
     }
-    for Lived { began_us, ended_us, end, planned, cut, was_full } in lives {
-        writeln!(log, "{began_us:>12} to {ended_us}, planned {planned:?}, {cut:?}, full {was_full}").unwrap();
+    for Lived { began_us, ended_us, end, planned, cut, exposed, was_full } in lives {
+        writeln!(
+            log,
+            "{began_us:>12} to {ended_us}, planned {planned:?}, {cut:?}, exposed {exposed:?}, full {was_full}"
+        )
+        .unwrap();
         match end {
             LifeEnd::Ended(summary) => writeln!(log, "{summary}").unwrap(),
             LifeEnd::Storage(error) | LifeEnd::Broken(error) => writeln!(log, "{error}").unwrap(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use comity::UrlEnding;
 use comity_testweb::Sighting;
 
-use crate::laws::SYNCED_EVERY;
+use crate::laws::{SYNCED_EVERY, TICK};
 use crate::life::Lived;
 use crate::run::Run;
 use crate::stage::HANDLERS_AT_ONCE;
@@ -17,6 +17,11 @@ pub(crate) fn broken(run: &Run) -> Vec<String> {
         let age = life.cut.age.max(life.cut.archived_age);
         if age > SYNCED_EVERY {
             broken.push(format!("process {number}: the power cut took {age:?} of work"));
+        }
+        // Also where the power did not fail: one moment of a crawl is drawn, and all of them count.
+        if life.exposed > SYNCED_EVERY + TICK {
+            broken
+                .push(format!("process {number}: a power cut would have taken {:?} of the queue's work", life.exposed));
         }
     }
     match &run.records {
