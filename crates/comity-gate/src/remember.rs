@@ -35,7 +35,7 @@ impl Gate {
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where lives begin")]
         let life = RobotsLife::recall(key.0.clone(), inner.compiler.policy().clone(), memory, compiled);
         if by == WrittenBy::AnEarlierRun {
-            self.adopt_remembered(&key.0, pace.unwrap_or_else(|error| said(&error)).unwrap_or_default());
+            self.adopt_remembered(&key.0, pace.unwrap_or_else(|error| said(&error)));
             if let (Some(kept), true) = (kept, life.fetched().is_some()) {
                 // What decides is on record first.
                 inner.recorder.robots_recalled(kept).await;
@@ -81,7 +81,7 @@ impl Gate {
             move |state| Ok((state.recall_pace(&origin)?, state.last_copies(&origin)?))
         });
         let Some((memory, copies)) = found.await else { return };
-        if let Some(memory) = memory {
+        if memory.is_some() {
             self.adopt_remembered(origin, memory);
         }
         let sets: Vec<_> = copies.iter().flat_map(|bytes| self.inner.compiler.compile(bytes).0).collect();
@@ -136,8 +136,10 @@ impl Gate {
         self.with_state(move |state| state.remember_copy(digest, &bytes)).await;
     }
 
-    fn adopt_remembered(&self, origin: &Origin, memory: PaceMemory) {
-        let pace = OriginPace::recall(memory, self.inner.clock.now(), self.inner.clock.wall());
+    fn adopt_remembered(&self, origin: &Origin, memory: Option<PaceMemory>) {
+        let wall = self.inner.clock.wall();
+        let memory = memory.filter(|memory| !memory.is_over(wall)).unwrap_or_default();
+        let pace = OriginPace::recall(memory, self.inner.clock.now(), wall);
         self.inner.pacer.adopt(origin, pace);
     }
 

@@ -211,6 +211,29 @@ async fn a_pause_told_behind_a_redirect_survives_the_process() {
     assert!(waited >= Duration::from_secs(39) && waited < Duration::from_secs(42), "{waited:?}");
 }
 
+/// A process whose clock is ahead takes a pause for over; the next one, by whose clock it is not, keeps what is left of it.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_was_ahead_for_a_while_ends_no_pause() {
+    let moved = || Answer::redirect(302, "/r.txt").field("Retry-After", "400");
+    let long_ago = WallTime::from_unix_millis(3_600_000);
+    for (name, answer) in [("a redirect", moved()), ("too many", Answer::retry_after(429, 400))] {
+        for (told, ahead) in [(START, START.after(HOUR * 72)), (long_ago, START)] {
+            let dir = tempfile::tempdir().unwrap();
+            let (net, observer) = web(Site::new().robots_answers([answer.clone(), Answer::text("")]));
+            let first = Process::plain(&net, dir.path(), told);
+            first.gate.robots(&origin()).await;
+            drop(first);
+            assert_eq!(robots_requests(&observer), 1, "{name}");
+            drop(Process::plain(&net, dir.path(), ahead));
+            let third = Process::plain(&net, dir.path(), told.after(Duration::from_secs(77)));
+            let news = third.gate.robots(&origin()).await;
+            assert_eq!(robots_requests(&observer), 1, "{name}, {told}: {news:?}");
+            let left = news.hold.and_then(|hold| hold.wait).unwrap_or(news.turn.ready.at.since(third.clock.now()));
+            assert!(left > Duration::from_secs(300) && left < Duration::from_secs(330), "{name}, {told}: {left:?}");
+        }
+    }
+}
+
 /// The delay that a robots.txt asked for holds in the next process, whosever robots.txt leads there, and whatever became of its life.
 #[tokio::test(start_paused = true)]
 async fn a_delay_asked_for_holds_behind_a_redirect_of_the_next_process() {

@@ -219,7 +219,14 @@ impl StateDir {
         done.map_err(|error| StateError::new(&self.path, error))
     }
 
-    /// Forgets lives that were last written too long ago, copies that no life names, back-offs that are over.
+    /// Over for so long that no clock makes it hold again. What is over by this process's clock alone may hold by the next one's,
+    /// which reads it only where it does.
+    fn is_old(pace: &PaceMemory, now: WallTime) -> bool {
+        let last = pace.backoff_until.max(pace.parked_until);
+        last.is_none_or(|last| last >= Self::FIRST_DATE && now.since(last) > Self::KEPT)
+    }
+
+    /// Forgets lives that were last written too long ago, copies that no life names, back-offs that have long been over.
     fn forget_old(&self, now: WallTime) -> Result<(), fjall::Error> {
         let mut named = HashSet::new();
         for entry in self.lives.iter() {
@@ -251,7 +258,7 @@ impl StateDir {
         }
         for entry in self.paces.iter() {
             let (key, value) = entry.into_inner()?;
-            if format::read_pace(&value).is_none_or(|pace| pace.is_over(now)) {
+            if format::read_pace(&value).is_none_or(|pace| Self::is_old(&pace, now)) {
                 self.paces.remove(key)?;
             }
         }
