@@ -67,7 +67,8 @@ fn happened(args: &ReportArgs) -> Result<Exit, Failure> {
     }
     if let Some(file) = &args.html {
         let path = file.clone().unwrap_or_else(|| dir.join(crawled::FILE));
-        crawled::write(&report, &path).map_err(|e| Failure::storage(format!("{}: {e}", path.display())))?;
+        crawled::write(&report, dir, &path)
+            .map_err(|what| Failure::storage(format!("{} is not written: {what}", path.display())))?;
         eprintln!("wrote {}", path.display());
     }
     match (args.json, &args.html) {
@@ -87,7 +88,7 @@ pub(crate) async fn at_end(dir: &Path, summary: &comity::Summary) {
     // No task of the runtime: that would be waited for.
     std::thread::spawn(move || {
         let report = Report::read(&of, SystemClock::new().wall().to_string(), standing);
-        drop(done.send(report.and_then(|report| crawled::write(&report, &to).map_err(|e| e.to_string()))));
+        drop(done.send(report.and_then(|report| crawled::write(&report, &of, &to))));
     });
     let stopped = async {
         match Stops::listen() {

@@ -121,3 +121,57 @@ fn a_page_of_many_origins_is_bounded_and_says_how_many_more() {
     assert!(html.contains("and 200 more: see --json"));
     assert_eq!(report.json()["origins"].as_array().unwrap().len(), 700);
 }
+
+/// A crawl's directory of this version, to change.
+fn crawled() -> tempfile::TempDir {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/crawls/v2");
+    let to = tempfile::tempdir().unwrap();
+    copy(&from, to.path());
+    to
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()));
+        } else {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// Whenever an erasure begins or ends between the reading and the page: what it took out does not come back.
+#[test]
+fn a_page_that_was_read_before_an_erasure_is_not_left() {
+    let read = |dir: &Path| Report::read(dir, String::new(), Standing::default()).unwrap();
+    let home = crawled();
+    let dir = home.path();
+    let page = dir.join(FILE);
+    let before = read(dir);
+    let of_line = |n: u64| comity_archive::read_records(dir).unwrap().map(Result::unwrap).find(|one| one.seq == n);
+    let url = (0..).find_map(|n| Some(Entry::parse(n, of_line(n)?.standing()?).unwrap().origin()?.to_owned())).unwrap();
+    write(&before, dir, &page).unwrap();
+    assert!(std::fs::read_to_string(&page).unwrap().contains(&url));
+    // Under way.
+    std::fs::write(dir.join("erasing.json"), "{}").unwrap();
+    assert!(write(&before, dir, &page).unwrap_err().contains("erasure"));
+    assert!(!page.exists());
+    std::fs::remove_file(dir.join("erasing.json")).unwrap();
+    // Done.
+    erase(dir, &url);
+    assert!(write(&before, dir, &page).unwrap_err().contains("erasure"));
+    assert!(!page.exists());
+    write(&read(dir), dir, &page).unwrap();
+    assert!(!std::fs::read_to_string(&page).unwrap().contains(&url), "made anew, it is without");
+}
+
+fn erase(dir: &Path, origin: &str) {
+    use clap::Parser as _;
+    let dir = dir.to_str().unwrap();
+    let words = ["comity", "erase", dir, "--origin", origin, "--records", "--reason", "asked", "--request", "R-1"];
+    let crate::args::Command::Erase(args) = crate::args::Cli::try_parse_from(words).unwrap().command else {
+        panic!("another command")
+    };
+    crate::commands::erase::run(&args).unwrap();
+}
