@@ -53,8 +53,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
 }
 
 fn broken(dir: &Path, problem: &str) -> Exit {
-    eprintln!("error: {} does not hold, and no report is made of it: {}", dir.display(), visible(problem));
-    eprintln!("hint: `comity verify {}` tells everything that is wrong", dir.display());
+    eprintln!("error: no report is made of {}: {}", dir.display(), visible(problem));
+    eprintln!("hint: `comity verify {}` tells whether it holds, and everything that is wrong", dir.display());
     Exit::Findings
 }
 

@@ -175,3 +175,12 @@ fn erase(dir: &Path, origin: &str) {
     };
     crate::commands::erase::run(&args).unwrap();
 }
+
+#[test]
+fn a_record_of_another_version_is_told_as_such() {
+    let mut other = page("http://a.test/", 1, "fetched");
+    other.as_object_mut().unwrap().remove("errand");
+    let text = other.to_string();
+    let told = Entry::parse(7, &text).unwrap_err();
+    assert!(told.contains("record 7") && told.contains("this version of comity") && told.contains("errand"), "{told}");
+}
