@@ -28,8 +28,12 @@ fn page(url: &str, at: u32, outcome: &str) -> Value {
 }
 
 fn report(records: &[Value]) -> Report {
+    report_in(Path::new("/nowhere"), records)
+}
+
+fn report_in(dir: &Path, records: &[Value]) -> Report {
     let mut report = Report::default();
-    let mut limits = Limits::new(Path::new("/nowhere"));
+    let mut limits = Limits::new(dir);
     for (record, seq) in records.iter().zip(0..) {
         let text = record.to_string();
         report.take(seq, &Entry::parse(seq, &text).unwrap(), &mut limits).unwrap();
@@ -174,6 +178,46 @@ fn erase(dir: &Path, origin: &str) {
         panic!("another command")
     };
     crate::commands::erase::run(&args).unwrap();
+}
+
+#[test]
+fn a_floor_is_known_from_what_any_version_wrote_and_one_that_is_not_makes_no_clean_page() {
+    let floors = [
+        ("configs", "[politeness]\ndelay = \"10s\"\n", true),
+        ("configs", "[politeness]\ndelay = \"10s\"\na_key_of_tomorrow = 1\n[tomorrow]\nx = 1\n", true),
+        ("crawl.toml", "[politeness]\ndelay = \"10s\"\n", true),
+        ("nowhere", "[politeness]\ndelay = \"10s\"\n", false),
+        ("configs", "[politeness]\n", false),
+        ("configs", "[politeness]\ndelay = 10\n", false),
+        ("configs", "no TOML", false),
+    ];
+    for (place, text, is_known) in floors {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("configs")).unwrap();
+        let digest = crate::commands::report::configs::digest(text);
+        match place {
+            "configs" => std::fs::write(dir.path().join(format!("configs/{digest}.toml")), text).unwrap(),
+            "crawl.toml" => std::fs::write(dir.path().join("crawl.toml"), text).unwrap(),
+            _ => {}
+        }
+        // Five seconds apart: kept of the Crawl-delay, and not of the floor.
+        let records = [1, 6].map(|at| {
+            let mut one = page("http://a.test/", at, "fetched");
+            one["agent"]["config_digest"] = json!(digest);
+            one
+        });
+        let report = report_in(dir.path(), &records);
+        let (said, html) = (report.json(), report.html());
+        let expected = if is_known { (1, 0) } else { (0, 2) };
+        let politeness = &said["politeness"];
+        assert_eq!(
+            (&politeness["violations"], &politeness["floor_unknown"]),
+            (&json!(expected.0), &json!(expected.1)),
+            "{place} {text}"
+        );
+        assert!(!html.contains("<li class=\"good\">") && !html.contains("came earlier than"), "{place} {text}");
+        assert_eq!(html.contains("is not kept, or does not say"), !is_known, "{place} {text}");
+    }
 }
 
 #[test]
