@@ -38,8 +38,18 @@ pub(crate) fn init(cli: &Cli) {
     };
     let log = tracing_subscriber::registry().with(lines);
     #[cfg(feature = "otlp")]
-    let log = log.with(otlp::layer());
+    let (layer, note) = match otlp::layer() {
+        Ok(layer) => (layer, None),
+        Err(error) => (None, Some(error)),
+    };
+    #[cfg(feature = "otlp")]
+    let log = log.with(layer);
     log.init();
+    // Said by the log itself, so that it has its form.
+    #[cfg(feature = "otlp")]
+    if let Some(error) = note {
+        say(&format!("note: no traces are sent: {error}"));
+    }
 }
 
 /// Sends what is left of traces.
@@ -74,7 +84,7 @@ const fn usual(cli: &Cli) -> &'static str {
 fn form(cli: &Cli) -> LogForm {
     let (said, file) = match &cli.command {
         Command::Crawl(args) => (args.layers.telemetry.log_format, settings::file_of_crawl(&args.layers).ok()),
-        Command::Gateway(args) => (None, settings::of_file(&args.config).ok()),
+        Command::Gateway(args) => (None, settings::of_file_quietly(&args.config).ok()),
         _ => (None, None),
     };
     let typed = file.and_then(|file| file.telemetry.log_format);

@@ -8,6 +8,7 @@ use comity_url::Origin;
 
 use crate::args::{AskerArgs, LayerArgs};
 use crate::exit::Failure;
+use crate::log::say;
 
 mod gateway;
 pub(crate) mod layers;
@@ -71,7 +72,7 @@ pub(crate) fn file_of_crawl(args: &LayerArgs) -> Result<ConfigFile, Failure> {
 pub(crate) fn environment(files: &ConfigFile) -> Result<Environment, Failure> {
     let environment = read_environment(files)?;
     for name in environment.ignored() {
-        eprintln!("note: {name} is no setting; `comity config keys` lists them");
+        say(&format!("note: {name} is no setting; `comity config keys` lists them"));
     }
     Ok(environment)
 }
@@ -108,10 +109,22 @@ pub(crate) fn of_files(given: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
 
 /// The layers of a command that takes a file and no flags.
 pub(crate) fn of_file(file: &PathBuf) -> Result<ConfigFile, Failure> {
+    let mut settings = below_environment(file)?;
+    environment(&settings)?.lay_over(&mut settings);
+    Ok(settings)
+}
+
+/// The same before anything can be said: nothing is noted.
+pub(crate) fn of_file_quietly(file: &PathBuf) -> Result<ConfigFile, Failure> {
+    let mut settings = below_environment(file)?;
+    read_environment(&settings)?.lay_over(&mut settings);
+    Ok(settings)
+}
+
+fn below_environment(file: &PathBuf) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
     settings.overlay(ConfigFile::read(file)?);
-    environment(&settings)?.lay_over(&mut settings);
     Ok(settings)
 }
 

@@ -20,17 +20,21 @@ const KEY: &str = "2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b
 const CUSTOMER: &str = "[gateway.customer]\nid = \"c1\"\ntokens = [\"custbot\"]\n";
 
 fn start(home: &Path, config: &str) -> Child {
+    command(home, config).spawn().unwrap()
+}
+
+fn command(home: &Path, config: &str) -> Command {
     let file = home.join("gateway.toml");
     fs::write(&file, config).unwrap();
-    Command::new(env!("CARGO_BIN_EXE_comity"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_comity"));
+    command
         .args(["gateway", "--config", file.to_str().unwrap()])
         .env("HOME", home)
         .env_remove("XDG_CONFIG_HOME")
         .env_remove("COMITY_LOG")
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .stderr(Stdio::piped());
+    command
 }
 
 /// How it ends, and what it says. Only for one that is to end by itself.
@@ -78,6 +82,33 @@ fn the_example_configuration_starts() {
     assert!(up.proxy.starts_with("127.0.0.1:"));
     up.terminate();
     assert_eq!(up.child.wait().unwrap().code(), Some(0));
+}
+
+/// A reader of the log breaks at the first line that is none.
+#[test]
+fn every_line_of_a_json_log_is_json_from_the_first_to_the_last() {
+    let home = TempDir::new().unwrap();
+    let config = format!(
+        "{WHO}[gateway]\nproxy = \"127.0.0.1:0\"\napi = \"127.0.0.1:0\"\napi_key_sha256 = \"{KEY}\"\n\
+         {CUSTOMER}password_sha256 = \"{PASSWORD}\"\n[telemetry]\nlog_format = \"json\"\n"
+    );
+    let mut child = command(home.path(), &config).env("COMITY_FOO", "x").spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut said = Vec::new();
+    while !said.iter().any(|text: &String| text.starts_with("decisions on ")) {
+        said.push(message(&lines.next().expect("it ended early")));
+    }
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    said.extend(lines.map(|line| message(&line)));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    for begin in ["note: COMITY_FOO", "proxy on ", "decisions on ", "draining", "stopped"] {
+        assert_eq!(said.iter().filter(|text| text.starts_with(begin)).count(), 1, "{begin}: {said:?}");
+    }
+}
+
+fn message(line: &str) -> String {
+    let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+    line["fields"]["message"].as_str().unwrap().to_owned()
 }
 
 /// A gateway that listens.

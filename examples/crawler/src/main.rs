@@ -67,7 +67,8 @@ fn crawler(config: ConfigFile, out: Out) -> CrawlerBuilder {
 /// Status, URL and title of a page; for the pages that a signal speaks about, what it says.
 fn show(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let title = page.title().unwrap_or("(no title)");
-    writeln!(out, "{} {}  {title}", page.status(), page.url())?;
+    // Whatever a title holds, the terminal gets text: no control of it.
+    writeln!(out, "{} {}  {title:?}", page.status(), page.url())?;
     for statement in page.signals().statements() {
         writeln!(out, "    {} {}: {}", statement.source, statement.purpose, statement.verdict)?;
     }

@@ -16,7 +16,7 @@ async fn a_configuration_in_titles_out() {
         .name("a.test")
         .robots("User-agent: *\nDisallow: /private/\nContent-Signal: ai-train=no\n")
         .page("/", titled("Home", "<a href=/about>1</a><a href=/private/x>2</a><a href=/gone>3</a>"))
-        .page("/about", titled("About us", ""));
+        .page("/about", titled("About \u{1b}us\u{202e}", ""));
     let (net, observer) = Web::builder(1).epoch(START).site(site).build().unwrap().in_memory();
     let mut config = ConfigFile::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/demo.toml")).unwrap();
     config.crawl.seeds = Some(observer.seeds());
@@ -26,11 +26,11 @@ async fn a_configuration_in_titles_out() {
     let summary = crawler.build().unwrap().run().await.unwrap();
     assert_eq!((summary.pages(), summary.refusals(), summary.exit_code()), (3, 1, 0), "{summary}");
     let expected = "\
-200 http://a.test/  Home
+200 http://a.test/  \"Home\"
     robots.content-signal ai_train: denied
-200 http://a.test/about  About us
+200 http://a.test/about  \"About \\u{1b}us\\u{202e}\"
     robots.content-signal ai_train: denied
-404 http://a.test/gone  (no title)
+404 http://a.test/gone  \"(no title)\"
     robots.content-signal ai_train: denied
 ";
     assert_eq!(String::from_utf8(out.lock().unwrap().clone()).unwrap(), expected);

@@ -17,6 +17,9 @@ use reqwest::{Client, header};
 use sha2::{Digest as _, Sha256};
 use tokio::time::sleep;
 
+/// A URL longer than this is not repeated in a field: a storage that refuses it would end the crawl at the same page each time.
+const LONGEST_FIELD: usize = 1024;
+
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
     let mut arguments = std::env::args().skip(1);
@@ -74,12 +77,15 @@ impl Bucket {
     /// Puts a page under the key of its URL. Done when the storage says so.
     async fn put(&self, page: &Page) -> reqwest::Result<()> {
         let key = HEXLOWER.encode(&Sha256::digest(page.url().as_str()));
-        let request = self
+        let mut request = self
             .client
             .put(format!("{}/{key}", self.url))
             .header(header::CONTENT_TYPE, page.header("content-type").unwrap_or("application/octet-stream"))
-            .header("x-amz-meta-url", page.url().as_str())
             .body(page.bytes());
+        // Storages take 2 KB of such fields. The key names the page in any case.
+        if page.url().as_str().len() <= LONGEST_FIELD {
+            request = request.header("x-amz-meta-url", page.url().as_str());
+        }
         request.send().await?.error_for_status().map(drop)
     }
 }

@@ -68,10 +68,11 @@ fn noting(links: &Links) -> CrawlerBuilder {
 }
 
 impl Links {
-    /// Targets elsewhere.
+    /// Targets elsewhere that were not visited yet: a site whose seed redirects to another origin is that origin, too.
     fn foreign(&self, own: &Origin) -> Vec<String> {
         let known = self.known();
-        known.named_by.keys().filter(|url| url.origin() != own).map(|url| url.as_str().to_owned()).collect()
+        let is_new = |url: &&CrawlUrl| url.origin() != own && !known.endings.contains_key(*url);
+        known.named_by.keys().filter(is_new).map(|url| url.as_str().to_owned()).collect()
     }
 
     /// Broken targets and those that were not checked, each with the pages that name it; and how many are broken.

@@ -43,3 +43,24 @@ http://own.test/gone: broken, 404
     assert!(audit.is_clean(), "{audit}");
     assert_eq!((audit.robots_requests, audit.page_requests), (2, 7));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_site_that_moved_to_another_origin_is_asked_for_once() {
+    let old = Site::new().name("own.test").page("/", Answer::redirect(301, "http://www.own.test/"));
+    let www = Site::new()
+        .name("www.own.test")
+        .page("/", Answer::page(["/a", "/gone", "http://far.test/"]))
+        .page("/a", Answer::page(["/"]));
+    let far = Site::new().name("far.test").page("/", Answer::page(["/not/to/be/asked"]));
+    let (net, observer) = Web::builder(1).epoch(START).site(old).site(www).site(far).build().unwrap().in_memory();
+    let clock = Arc::new(SystemClock::paused_at(START));
+    let net = Arc::new(net);
+    let with = |builder: CrawlerBuilder| builder.allow_addresses("10.0.0.0/8").net(net.clone()).clock(clock.clone());
+    let (report, broken) = check("http://own.test/", with).await.unwrap();
+    assert_eq!(
+        (report.as_str(), broken),
+        ("http://www.own.test/gone: broken, 404\n    named by http://www.own.test/\n", 1)
+    );
+    // The redirect, three pages of www, and one of far.
+    assert_eq!(observer.audit().page_requests, 5);
+}

@@ -53,7 +53,8 @@ fn show(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     if page.is_seed() || page.status() != 200 {
         return Ok(());
     }
-    let title = page.title().unwrap_or("(no title)");
+    // Whatever a title holds, the terminal gets text: no control of it.
+    let title = format!("{:?}", page.title().unwrap_or("(no title)"));
     match page.change() {
         Change::First => writeln!(out, "new      {}  {title}", page.url()),
         Change::Changed => writeln!(out, "changed  {}  {title}", page.url()),

@@ -45,10 +45,10 @@ async fn what_appears_and_what_changes_is_told_once() {
         .clock(Arc::new(SystemClock::paused_at(START)));
     let summary = crawler.build().unwrap().run().await.unwrap();
     let expected = "\
-new      http://news.test/a  A storm comes
-new      http://news.test/b  Calm
-new      http://news.test/d  After the storm
-changed  http://news.test/a  A storm has come
+new      http://news.test/a  \"A storm comes\"
+new      http://news.test/b  \"Calm\"
+new      http://news.test/d  \"After the storm\"
+changed  http://news.test/a  \"A storm has come\"
 ";
     assert_eq!(String::from_utf8(out.lock().unwrap().clone()).unwrap(), expected, "{summary}");
     assert!(include_str!("../README.md").contains(expected));

@@ -11,5 +11,6 @@ pub fn crawler(settings: ConfigFile) -> CrawlerBuilder {
 /// Told of every page: its status, its address, its title.
 fn show(page: &Page) {
     let title = page.title().unwrap_or("(no title)");
-    println!("{} {}  {title}", page.status(), page.url());
+    // Whatever a title holds, the terminal gets text: no control of it.
+    println!("{} {}  {title:?}", page.status(), page.url());
 }

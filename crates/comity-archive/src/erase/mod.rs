@@ -178,6 +178,8 @@ impl Archive {
 
     /// Records the erasure, sums the changed files anew, and ends it.
     pub(crate) fn conclude(&mut self, journal: &Journal, steps: &mut dyn Steps) -> Result<(), ArchiveError> {
+        // Once more: a page that was being made may have come since, and whoever makes one from here on finds the journal, or its record.
+        remove_report(&self.dir)?;
         steps.before(Step::Event)?;
         let there = self.parts_there(journal)?;
         for part in events(journal).into_iter().filter(|part| !there.contains(&part.part)) {

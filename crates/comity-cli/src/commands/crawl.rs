@@ -36,7 +36,6 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
             say(&format!("listening on http://{address}/"));
         }
         let summary = watched(crawler, shown).await?;
-        super::report::at_end(&dir, &summary).await;
         if args.json {
             print(&summary_json(&summary, &dir).to_string())?;
         } else {
@@ -45,6 +44,8 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
                 say(&next(&summary, &dir));
             }
         }
+        // The summary is told by now, whatever becomes of the page.
+        super::report::at_end(&dir, &summary, args.quiet).await;
         Ok(Exit::of_crawl(summary.exit_code()))
     })
 }

@@ -52,7 +52,7 @@ async fn crawl(served: Served, dir: &Path, json: bool) -> Result<Exit, Failure> 
         dir.display()
     );
     let summary = watched(crawler, Shown::default()).await?;
-    super::report::at_end(dir, &summary).await;
+    super::report::at_end(dir, &summary, false).await;
     let audit = Auditor::new().floor(floor).examine(&served);
     served.shutdown().await;
     let violations = audit.violation_count() + audit.lost;

@@ -11,6 +11,7 @@ use super::runtime;
 use super::stops::Stops;
 use crate::args::GatewayArgs;
 use crate::exit::{Exit, Failure};
+use crate::log::say;
 use crate::settings;
 
 /// `comity gateway`: serves until it is told to stop, then finishes what is under way.
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, Failure> {
     let settings = GateSettings::resolve(file, clock.wall())?;
     runtime()?.block_on(async {
         for note in &settings.notes {
-            eprintln!("note: {note}");
+            say(&format!("note: {note}"));
         }
         let state = settings.open_state(clock.wall()).map_err(comity::Error::from)?;
         let fetcher =
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, Failure> {
         announce(&listeners)?;
         gateway.serve(listeners, told).await;
         obeying.abort();
-        eprintln!("stopped");
+        say("stopped");
         Ok(Exit::Done)
     })
 }
@@ -44,9 +45,9 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, Failure> {
 /// Where it listens, once it does: a port of 0 has become one.
 fn announce(listeners: &Listeners) -> Result<(), Failure> {
     let unknown = |error: std::io::Error| Failure::unavailable(error.to_string());
-    eprintln!("proxy on {}", listeners.proxy().local_addr().map_err(unknown)?);
+    say(&format!("proxy on {}", listeners.proxy().local_addr().map_err(unknown)?));
     if let Some(api) = listeners.api() {
-        eprintln!("decisions on {}", api.local_addr().map_err(unknown)?);
+        say(&format!("decisions on {}", api.local_addr().map_err(unknown)?));
     }
     Ok(())
 }
@@ -54,7 +55,7 @@ fn announce(listeners: &Listeners) -> Result<(), Failure> {
 /// Once drains, twice stops now.
 async fn obey(mut stops: Stops, phase: watch::Sender<Phase>) {
     stops.next().await;
-    eprintln!("draining; once more stops now");
+    say("draining; once more stops now");
     phase.send_replace(Phase::Draining);
     stops.next().await;
     phase.send_replace(Phase::Stopped);

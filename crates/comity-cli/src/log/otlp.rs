@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::SpanExporter;
+use opentelemetry_otlp::{ExporterBuildError, SpanExporter};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing::Subscriber;
@@ -18,20 +18,19 @@ const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORT
 static PROVIDER: OnceLock<SdkTracerProvider> = OnceLock::new();
 
 /// The layer that sends spans, where an endpoint is named.
-pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> Option<impl Layer<S>> {
-    ENDPOINTS.iter().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))?;
-    let exporter = match SpanExporter::builder().with_http().build() {
-        Ok(exporter) => exporter,
-        Err(error) => {
-            eprintln!("note: no traces are sent: {error}");
-            return None;
-        }
-    };
+///
+/// # Errors
+/// When the endpoint cannot be used.
+pub(super) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> Result<Option<impl Layer<S>>, ExporterBuildError> {
+    if !ENDPOINTS.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
+        return Ok(None);
+    }
+    let exporter = SpanExporter::builder().with_http().build()?;
     let resource = Resource::builder().with_service_name("comity").build();
     let provider = SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build();
     let tracer = provider.tracer("comity");
     let _ = PROVIDER.set(provider);
-    Some(tracing_opentelemetry::layer().with_tracer(tracer).with_filter(EnvFilter::new(OURS)))
+    Ok(Some(tracing_opentelemetry::layer().with_tracer(tracer).with_filter(EnvFilter::new(OURS))))
 }
 
 /// Sends what is left; bounded by the exporter's own time.

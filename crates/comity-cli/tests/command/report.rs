@@ -366,6 +366,8 @@ pub(crate) fn happened(home: &Path, dir: &Path, demo: &Value) {
         (&json!(0), &json!(0)),
         "as the audit says"
     );
+    assert_eq!(said["politeness"]["floor_unknown"], 0, "every configuration is kept");
+    assert!(page.contains("<li class=\"good\">"));
     let measured = said["politeness"]["gaps"].as_u64().unwrap();
     assert_eq!(
         measured,

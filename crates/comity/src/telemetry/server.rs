@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -109,7 +109,7 @@ async fn listen(surface: Surface, listener: TcpListener, shared: Arc<Shared>, la
         let Ok(place) = places.clone().acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (shared, latest) = (shared.clone(), latest.clone());
+                let (shared, latest) = (Arc::downgrade(&shared), latest.clone());
                 connections.spawn(async move {
                     answer_all(stream, (surface, own), &shared, &latest).await;
                     drop(place);
@@ -123,10 +123,16 @@ async fn listen(surface: Surface, listener: TcpListener, shared: Arc<Shared>, la
     }
 }
 
-async fn answer_all(stream: TcpStream, (surface, own): (Surface, bool), shared: &Arc<Shared>, latest: &Arc<Latest>) {
+/// A connection holds nothing of the crawl between two requests: one that idles must not keep the queue's lock beyond the end.
+async fn answer_all(stream: TcpStream, (surface, own): (Surface, bool), shared: &Weak<Shared>, latest: &Arc<Latest>) {
     let service = service_fn(|request: Request<Incoming>| {
-        let (shared, latest) = (shared.clone(), latest.clone());
-        async move { Ok::<_, Infallible>(answer(&request, (surface, own), &shared, &latest).await) }
+        let (shared, latest) = (shared.upgrade(), latest.clone());
+        async move {
+            Ok::<_, Infallible>(match shared {
+                Some(shared) => answer(&request, (surface, own), &shared, &latest).await,
+                None => refusal(StatusCode::SERVICE_UNAVAILABLE, "the crawl has ended\n"),
+            })
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -78,7 +78,7 @@ impl Places {
     }
 
     /// Lines that have to be there.
-    fn due(&self) -> u64 {
+    pub(super) fn due(&self) -> u64 {
         self.head.map_or(0, |head| head.seq + 1).max(self.sealed)
     }
 }

@@ -99,7 +99,12 @@ pub(super) fn read(path: &Path) -> Result<(String, String), Broken> {
     let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
     let mut text = String::new();
     fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)).map_err(wrong)?;
-    Ok((data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes())), text))
+    Ok((digest(&text), text))
+}
+
+/// The name of a configuration.
+pub(super) fn digest(text: &str) -> String {
+    data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
 }
 
 /// Digests of the configurations that are kept.

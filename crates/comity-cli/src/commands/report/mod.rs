@@ -31,6 +31,10 @@ use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
 use crate::log::say;
 
+/// Origins up to which a crawl makes the page at its end: up to about 1 KB of memory each (our choice: a crawl that kept its queue on
+/// disk must not be ended by its own report).
+const MOST_ORIGINS: u64 = 1_000_000;
+
 /// A chain that does not hold gives no report, but what is wrong: exit 1.
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let dir = &args.dir;
@@ -49,8 +53,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
 }
 
 fn broken(dir: &Path, problem: &str) -> Exit {
-    eprintln!("error: {} does not hold, and no report is made of it: {}", dir.display(), visible(problem));
-    eprintln!("hint: `comity verify {}` tells everything that is wrong", dir.display());
+    eprintln!("error: no report is made of {}: {}", dir.display(), visible(problem));
+    eprintln!("hint: `comity verify {}` tells whether it holds, and everything that is wrong", dir.display());
     Exit::Findings
 }
 
@@ -67,7 +71,8 @@ fn happened(args: &ReportArgs) -> Result<Exit, Failure> {
     }
     if let Some(file) = &args.html {
         let path = file.clone().unwrap_or_else(|| dir.join(crawled::FILE));
-        crawled::write(&report, &path).map_err(|e| Failure::storage(format!("{}: {e}", path.display())))?;
+        crawled::write(&report, dir, &path)
+            .map_err(|what| Failure::storage(format!("{} is not written: {what}", path.display())))?;
         eprintln!("wrote {}", path.display());
     }
     match (args.json, &args.html) {
@@ -79,15 +84,21 @@ fn happened(args: &ReportArgs) -> Result<Exit, Failure> {
 }
 
 /// At the end of a run: the page, into the crawl's directory. Reading a long crawl's records takes its time, and Ctrl-C ends it.
-/// Whatever is wrong is said, and changes nothing about how the crawl ended.
-pub(crate) async fn at_end(dir: &Path, summary: &comity::Summary) {
+/// Whatever is wrong is said, and changes nothing about how the crawl ended; where it is, unless `quiet`.
+pub(crate) async fn at_end(dir: &Path, summary: &comity::Summary, quiet: bool) {
+    if let Some(why) = left_out(summary) {
+        if !quiet {
+            say(&format!("report: {why}; comity report {} --html makes it", dir.display()));
+        }
+        return;
+    }
     let path = dir.join(crawled::FILE);
     let (standing, of, to) = (Standing::of(summary), dir.to_owned(), path.clone());
     let (done, made) = tokio::sync::oneshot::channel();
     // No task of the runtime: that would be waited for.
     std::thread::spawn(move || {
         let report = Report::read(&of, SystemClock::new().wall().to_string(), standing);
-        drop(done.send(report.and_then(|report| crawled::write(&report, &to).map_err(|e| e.to_string()))));
+        drop(done.send(report.and_then(|report| crawled::write(&report, &of, &to))));
     });
     let stopped = async {
         match Stops::listen() {
@@ -100,8 +111,18 @@ pub(crate) async fn at_end(dir: &Path, summary: &comity::Summary) {
         () = stopped => Err("interrupted".to_owned()),
     };
     match outcome {
+        Ok(()) if quiet => {}
         Ok(()) => say(&format!("report: {}", path.display())),
         Err(problem) => say(&format!("note: {} is not written: {}", path.display(), visible(&problem))),
+    }
+}
+
+/// Why the crawl makes no page of itself.
+fn left_out(summary: &comity::Summary) -> Option<&'static str> {
+    match summary.end {
+        comity::End::Stopped => Some("not made, since the crawl was asked to stop"),
+        _ if summary.origins > MOST_ORIGINS => Some("not made, since its memory grows with origins"),
+        _ => None,
     }
 }
 
@@ -129,4 +150,30 @@ fn purpose(text: &str) -> Result<Purpose, Failure> {
         Failure::usage(format!("--for {text}: no use that records judge"))
             .hint("one of search, ai_input, ai_train, tdm")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use comity::{End, Summary};
+
+    use super::*;
+
+    #[test]
+    fn a_crawl_that_was_told_to_stop_or_is_too_large_makes_no_page() {
+        let summary = |end: End, origins: u64| {
+            let mut summary = Summary::default();
+            (summary.end, summary.origins) = (end, origins);
+            summary
+        };
+        let rows = [
+            (End::Finished, 0, true),
+            (End::Finished, MOST_ORIGINS, true),
+            (End::Limit("max_pages"), 1, true),
+            (End::Finished, MOST_ORIGINS + 1, false),
+            (End::Stopped, 1, false),
+        ];
+        for (end, origins, is_made) in rows {
+            assert_eq!(left_out(&summary(end, origins)).is_none(), is_made, "{origins}");
+        }
+    }
 }

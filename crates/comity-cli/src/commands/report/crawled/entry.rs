@@ -166,7 +166,7 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// When it is no record that this version reads.
     pub(super) fn parse(seq: u64, body: &'a str) -> Result<Self, Broken> {
-        serde_json::from_str(body).map_err(|e| format!("record {seq}: {e}"))
+        serde_json::from_str(body).map_err(|e| format!("record {seq} is none that this version of comity reads: {e}"))
     }
 
     /// Whether something was sent.

@@ -49,6 +49,7 @@ pub(super) fn object(report: &Report) -> Value {
             "gaps": origins.all.iter().map(|origin| origin.gaps.measured).sum::<u64>(),
             "violations": origins.violations(),
             "against_rule": origins.against_rule,
+            "floor_unknown": origins.floor_unknown,
             "first_violations": origins.violations,
         },
         "pauses": pauses.collect::<Vec<_>>(),

@@ -17,6 +17,8 @@ mod totals;
 
 use std::path::Path;
 
+use comity_archive::read_records_from;
+
 pub(crate) use self::standing::Standing;
 
 use self::entry::Entry;
@@ -25,6 +27,7 @@ use self::exceptions::Exceptions;
 use self::limits::Limits;
 use self::origins::Origins;
 use self::totals::Totals;
+use crate::commands::erase::none_begun;
 use crate::commands::report::chain::{Broken, Chain, Places, follow_lines};
 
 /// What a crawl left, counted. Grows with origins, configurations and kept copies, not with records.
@@ -32,6 +35,8 @@ use crate::commands::report::chain::{Broken, Chain, Places, follow_lines};
 pub(crate) struct Report {
     /// When it was made.
     made: String,
+    /// Lines that were there when the reading began.
+    begun_at: u64,
     chain: Chain,
     totals: Totals,
     origins: Origins,
@@ -47,7 +52,7 @@ impl Report {
     /// What does not hold.
     pub(crate) fn read(dir: &Path, made: String, standing: Standing) -> Result<Self, Broken> {
         let places = Places::read(dir)?;
-        let mut report = Self { made, standing, ..Self::default() };
+        let mut report = Self { made, standing, begun_at: places.due(), ..Self::default() };
         let mut limits = Limits::new(dir);
         report.chain = follow_lines(dir, &places, None, |line| {
             let Some(body) = line.standing() else { return Ok(()) };
@@ -93,13 +98,30 @@ impl Report {
 /// The name of the page in a crawl's directory: an erasure takes it away.
 pub(crate) const FILE: &str = comity_archive::REPORT_FILE;
 
-/// Writes the page; the old one stands until the new one is whole.
+/// Writes the page of the crawl in `dir`; the old one stands until the new one is whole. What an erasure takes out while the page is
+/// made would come back with it, so it is looked for afterwards: whoever begins later removes the page itself.
 ///
 /// # Errors
-/// When it cannot be written.
-pub(crate) fn write(report: &Report, path: &Path) -> std::io::Result<()> {
+/// When it cannot be written, or an erasure was under way: then there is no page.
+pub(crate) fn write(report: &Report, dir: &Path, path: &Path) -> Result<(), String> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
-    std::fs::write(&new, report.html())?;
-    std::fs::rename(&new, path)
+    let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
+    std::fs::write(&new, report.html()).map_err(wrong)?;
+    std::fs::rename(&new, path).map_err(wrong)?;
+    none_erased(dir, report.begun_at).inspect_err(|_| drop(std::fs::remove_file(path)))
+}
+
+/// Whether no erasure is under way, and none is recorded from this line on. In this order: one that ended in between is recorded.
+fn none_erased(dir: &Path, from: u64) -> Result<(), String> {
+    let under_way = || "an erasure was under way while it was made".to_owned();
+    none_begun(dir).map_err(|_| under_way())?;
+    for line in read_records_from(dir, from).map_err(|e| e.to_string())? {
+        let line = line.map_err(|e| e.to_string())?;
+        let Some(body) = line.standing().filter(|_| line.seq >= from) else { continue };
+        if Entry::parse(line.seq, body)?.errand == "erasure" {
+            return Err(under_way());
+        }
+    }
+    Ok(())
 }

@@ -53,6 +53,8 @@ pub(super) struct Origins {
     pub(super) violations: Vec<Placed>,
     /// Pages that were asked for against a rule that no override lifts.
     pub(super) against_rule: u64,
+    /// Requests whose own floor nobody knows: their configuration is not kept, or does not say it.
+    pub(super) floor_unknown: u64,
 }
 
 impl Origins {
@@ -73,6 +75,7 @@ impl Origins {
             return;
         }
         origin.requests += 1;
+        self.floor_unknown += u64::from(limit.floor_ms.is_none());
         origin.address = entry.vantage.server_ip.as_ref().and_then(|text| text.parse().ok()).or(origin.address);
         self.judged(entry);
         if let Some(sent) = sent
@@ -116,7 +119,7 @@ impl Origins {
         Some(Sent {
             at,
             head,
-            floor_ms: limit.floor_ms,
+            floor_ms: limit.floor_ms.unwrap_or(0),
             asked_ms: asked.map_or(0, millis),
             adaptive: limit.adaptive,
             is_excepted: entry.is_lifted("rate"),

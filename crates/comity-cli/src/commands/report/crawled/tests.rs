@@ -28,8 +28,12 @@ fn page(url: &str, at: u32, outcome: &str) -> Value {
 }
 
 fn report(records: &[Value]) -> Report {
+    report_in(Path::new("/nowhere"), records)
+}
+
+fn report_in(dir: &Path, records: &[Value]) -> Report {
     let mut report = Report::default();
-    let mut limits = Limits::new(Path::new("/nowhere"));
+    let mut limits = Limits::new(dir);
     for (record, seq) in records.iter().zip(0..) {
         let text = record.to_string();
         report.take(seq, &Entry::parse(seq, &text).unwrap(), &mut limits).unwrap();
@@ -120,4 +124,107 @@ fn a_page_of_many_origins_is_bounded_and_says_how_many_more() {
     let html = report.html();
     assert!(html.contains("and 200 more: see --json"));
     assert_eq!(report.json()["origins"].as_array().unwrap().len(), 700);
+}
+
+/// A crawl's directory of this version, to change.
+fn crawled() -> tempfile::TempDir {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/crawls/v2");
+    let to = tempfile::tempdir().unwrap();
+    copy(&from, to.path());
+    to
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()));
+        } else {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+/// Whenever an erasure begins or ends between the reading and the page: what it took out does not come back.
+#[test]
+fn a_page_that_was_read_before_an_erasure_is_not_left() {
+    let read = |dir: &Path| Report::read(dir, String::new(), Standing::default()).unwrap();
+    let home = crawled();
+    let dir = home.path();
+    let page = dir.join(FILE);
+    let before = read(dir);
+    let of_line = |n: u64| comity_archive::read_records(dir).unwrap().map(Result::unwrap).find(|one| one.seq == n);
+    let url = (0..).find_map(|n| Some(Entry::parse(n, of_line(n)?.standing()?).unwrap().origin()?.to_owned())).unwrap();
+    write(&before, dir, &page).unwrap();
+    assert!(std::fs::read_to_string(&page).unwrap().contains(&url));
+    // Under way.
+    std::fs::write(dir.join("erasing.json"), "{}").unwrap();
+    assert!(write(&before, dir, &page).unwrap_err().contains("erasure"));
+    assert!(!page.exists());
+    std::fs::remove_file(dir.join("erasing.json")).unwrap();
+    // Done.
+    erase(dir, &url);
+    assert!(write(&before, dir, &page).unwrap_err().contains("erasure"));
+    assert!(!page.exists());
+    write(&read(dir), dir, &page).unwrap();
+    assert!(!std::fs::read_to_string(&page).unwrap().contains(&url), "made anew, it is without");
+}
+
+fn erase(dir: &Path, origin: &str) {
+    use clap::Parser as _;
+    let dir = dir.to_str().unwrap();
+    let words = ["comity", "erase", dir, "--origin", origin, "--records", "--reason", "asked", "--request", "R-1"];
+    let crate::args::Command::Erase(args) = crate::args::Cli::try_parse_from(words).unwrap().command else {
+        panic!("another command")
+    };
+    crate::commands::erase::run(&args).unwrap();
+}
+
+#[test]
+fn a_floor_is_known_from_what_any_version_wrote_and_one_that_is_not_makes_no_clean_page() {
+    let floors = [
+        ("configs", "[politeness]\ndelay = \"10s\"\n", true),
+        ("configs", "[politeness]\ndelay = \"10s\"\na_key_of_tomorrow = 1\n[tomorrow]\nx = 1\n", true),
+        ("crawl.toml", "[politeness]\ndelay = \"10s\"\n", true),
+        ("nowhere", "[politeness]\ndelay = \"10s\"\n", false),
+        ("configs", "[politeness]\n", false),
+        ("configs", "[politeness]\ndelay = 10\n", false),
+        ("configs", "no TOML", false),
+    ];
+    for (place, text, is_known) in floors {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("configs")).unwrap();
+        let digest = crate::commands::report::configs::digest(text);
+        match place {
+            "configs" => std::fs::write(dir.path().join(format!("configs/{digest}.toml")), text).unwrap(),
+            "crawl.toml" => std::fs::write(dir.path().join("crawl.toml"), text).unwrap(),
+            _ => {}
+        }
+        // Five seconds apart: kept of the Crawl-delay, and not of the floor.
+        let records = [1, 6].map(|at| {
+            let mut one = page("http://a.test/", at, "fetched");
+            one["agent"]["config_digest"] = json!(digest);
+            one
+        });
+        let report = report_in(dir.path(), &records);
+        let (said, html) = (report.json(), report.html());
+        let expected = if is_known { (1, 0) } else { (0, 2) };
+        let politeness = &said["politeness"];
+        assert_eq!(
+            (&politeness["violations"], &politeness["floor_unknown"]),
+            (&json!(expected.0), &json!(expected.1)),
+            "{place} {text}"
+        );
+        assert!(!html.contains("<li class=\"good\">") && !html.contains("came earlier than"), "{place} {text}");
+        assert_eq!(html.contains("is not kept, or does not say"), !is_known, "{place} {text}");
+    }
+}
+
+#[test]
+fn a_record_of_another_version_is_told_as_such() {
+    let mut other = page("http://a.test/", 1, "fetched");
+    other.as_object_mut().unwrap().remove("errand");
+    let text = other.to_string();
+    let told = Entry::parse(7, &text).unwrap_err();
+    assert!(told.contains("record 7") && told.contains("this version of comity") && told.contains("errand"), "{told}");
 }

@@ -93,7 +93,14 @@ pub(super) fn politeness(report: &Report) -> String {
         |(gap, due)| format!("the tightest {} where {} were due", seconds(&gap), seconds(&due)),
     );
     let (early, against) = (origins.violations(), origins.against_rule);
-    format!("{} gaps between requests, {tightest}; {early} too early, {against} against a rule", grouped(measured))
+    let unknown = match origins.floor_unknown {
+        0 => String::new(),
+        n => format!("; for {} requests the own floor is not known", grouped(n)),
+    };
+    format!(
+        "{} gaps between requests, {tightest}; {early} too early, {against} against a rule{unknown}",
+        grouped(measured)
+    )
 }
 
 /// `12,345`.

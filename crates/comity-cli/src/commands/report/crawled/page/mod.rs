@@ -63,14 +63,19 @@ fn or_unnamed(name: &str) -> &str {
 fn head(report: &Report, body: &mut String) {
     let (totals, pages) = (&report.totals, &report.totals.pages);
     let violations = report.origins.violations() + report.origins.against_rule;
-    let class = if violations == 0 { "good" } else { "bad" };
+    let class = match (violations, report.origins.floor_unknown) {
+        (0, 0) => "good",
+        // Nobody knows whether it is.
+        (0, _) => "",
+        _ => "bad",
+    };
     let cards = [
         ("", grouped(pages.answered), "pages answered"),
         ("", grouped(report.origins.all.len() as u64), "origins"),
         ("", bytes(pages.bytes), "of bodies"),
         ("", grouped(pages.skipped), "not asked for"),
         ("", grouped(pages.failed), "failed"),
-        (class, grouped(violations), "violations of a delay or a rule"),
+        (class, grouped(violations), "before a Crawl-delay or our own floor had run out, or against a Disallow"),
     ];
     body.push_str("<ul class=\"cards\">\n");
     for (class, number, label) in cards {

@@ -26,12 +26,18 @@ pub(super) fn politeness(report: &Report, body: &mut String) {
     let origins = &report.origins;
     paragraph(&format!("{}.", in_a_line(report)), body);
     let adjusted = origins.all.iter().filter(|origin| origin.gaps.violations > 0).count();
-    if adjusted == 0 && origins.against_rule == 0 {
+    if origins.floor_unknown > 0 {
         paragraph(
-            "No request came earlier than robots.txt or our own floor had asked, and none for what a rule refuses.",
+            "The configuration of some requests is not kept, or does not say their delay: these are held against Crawl-delay alone.",
             body,
         );
-    } else {
+    } else if adjusted == 0 && origins.against_rule == 0 {
+        paragraph(
+            "No request came earlier than a Crawl-delay that its record names, or our own floor, had asked, and none against a Disallow.",
+            body,
+        );
+    }
+    if adjusted > 0 || origins.against_rule > 0 {
         let columns = [("origin", false), ("when (UTC)", false), ("gap", true), ("due", true), ("line", true)];
         let rows = origins.violations.iter().map(|one| {
             let pause = &one.pause;
@@ -51,7 +57,7 @@ pub(super) fn politeness(report: &Report, body: &mut String) {
     }
     paragraph(
         "A delay runs from the head of the answer before. This is read from the records alone; comity audit makes it again from WARC files \
-         and evidence, with every clock and every rule.",
+         and evidence, with every clock (Retry-After, the gap of addresses and robots.txt itself too) and every rule.",
         body,
     );
 }
