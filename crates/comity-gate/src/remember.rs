@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use comity_policy::{AskedPace, Digest, Instant, OriginPace, PaceMemory, RobotsLife, SiteCopy, SiteFile, SiteFileState, SiteRules};
+use comity_policy::{
+    AskedPace, Digest, Instant, OriginPace, PaceMemory, RobotsLife, SiteCopy, SiteFile, SiteFileState, SiteRules,
+};
 use comity_url::Origin;
 
 use crate::cache::RobotsKey;
