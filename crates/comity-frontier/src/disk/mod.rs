@@ -3,6 +3,7 @@
 mod fault;
 mod forget;
 mod form;
+mod fresh;
 mod log;
 mod marker;
 
@@ -124,6 +125,7 @@ impl DiskStore {
             // Another store was put in its place since.
             return Err(StoreError::Held(path.display().to_string()));
         }
+        fresh::make(path, |draft| open_engine(draft, settings).map(drop)).map_err(|error| explain(path, error))?;
         Self::open_held(path, settings, lock)
     }
 

@@ -6,9 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use comity_policy::WallTime;
-use fjall::{Database, KeyspaceCreateOptions, PersistMode};
+use fjall::PersistMode;
 
-use super::{StateDir, StateError, file, format};
+use super::{StateDir, StateError, Tables, file, format, fresh, tables};
 
 impl StateDir {
     /// Copies the directory without the entries whose key or value `names`, and without copies that no life names any more, puts
@@ -43,10 +43,9 @@ impl StateDir {
 }
 
 fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u64, fjall::Error> {
-    let db = Database::builder(path).cache_size(StateDir::CACHE).worker_threads(1).open()?;
-    let keyspace = |name: &str| db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(4 << 20));
-    let (runs, lives, copies, paces) = (keyspace("runs")?, keyspace("lives")?, keyspace("copies")?, keyspace("paces")?);
-    let files = keyspace("files")?;
+    std::fs::create_dir_all(path)?;
+    fresh::make(path, |draft| tables(draft).map(drop))?;
+    let Tables { db, runs, lives, copies, paces, files } = tables(path)?;
     runs.insert("run", old.run.to_be_bytes())?;
     runs.insert("latest", old.latest.unix_millis().to_be_bytes())?;
     let (mut gone, mut kept) = (0, HashSet::new());

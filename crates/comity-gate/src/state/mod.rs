@@ -4,6 +4,7 @@ mod error;
 mod file;
 mod forget;
 mod format;
+mod fresh;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -88,10 +89,9 @@ impl StateDir {
         let wrap = |error| StateError::new(path, error);
         forget::finish_swap(path).map_err(|error| wrap(error.into()))?;
         std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
-        let db = Database::builder(path).cache_size(Self::CACHE).worker_threads(1).open().map_err(wrap)?;
+        fresh::make(path, |draft| tables(draft).map(drop)).map_err(wrap)?;
+        let Tables { db, runs, lives, copies, paces, files } = tables(path).map_err(wrap)?;
         forget::clear_swap(path).map_err(|error| wrap(error.into()))?;
-        let keyspace = |name: &str| db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(4 << 20));
-        let runs = keyspace("runs").map_err(wrap)?;
         let last = runs.get("run").map_err(wrap)?.and_then(|bytes| Some(u64::from_be_bytes((*bytes).try_into().ok()?)));
         let run = last.unwrap_or(0) + 1;
         runs.insert("run", run.to_be_bytes()).map_err(wrap)?;
@@ -99,17 +99,7 @@ impl StateDir {
         let latest = latest.and_then(|bytes| Some(i64::from_be_bytes((*bytes).try_into().ok()?)));
         let latest = latest.map_or(now, |latest| now.max(WallTime::from_unix_millis(latest)));
         runs.insert("latest", latest.unix_millis().to_be_bytes()).map_err(wrap)?;
-        let state = Self {
-            run,
-            latest,
-            is_inline: false,
-            lives: keyspace("lives").map_err(wrap)?,
-            copies: keyspace("copies").map_err(wrap)?,
-            paces: keyspace("paces").map_err(wrap)?,
-            files: keyspace("files").map_err(wrap)?,
-            path: path.to_owned(),
-            db,
-        };
+        let state = Self { run, latest, is_inline: false, lives, copies, paces, files, path: path.to_owned(), db };
         state.forget_old(now).map_err(wrap)?;
         Ok(state)
     }
@@ -270,6 +260,26 @@ impl std::fmt::Debug for StateDir {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StateDir").field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+/// What a directory holds, open.
+struct Tables {
+    db: Database,
+    /// How often it was opened.
+    runs: Keyspace,
+    lives: Keyspace,
+    copies: Keyspace,
+    paces: Keyspace,
+    files: Keyspace,
+}
+
+/// Opens the engine in `path`. Tables that are missing are made.
+fn tables(path: &Path) -> Result<Tables, fjall::Error> {
+    let db = Database::builder(path).cache_size(StateDir::CACHE).worker_threads(1).open()?;
+    let keyspace = |name: &str| db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(4 << 20));
+    let (runs, lives, copies) = (keyspace("runs")?, keyspace("lives")?, keyspace("copies")?);
+    let (paces, files) = (keyspace("paces")?, keyspace("files")?);
+    Ok(Tables { db, runs, lives, copies, paces, files })
 }
 
 fn life_key((origin, vantage): &RobotsKey) -> String {
