@@ -360,30 +360,44 @@ fn open_all(
     (key, accepted): ([u8; 16], Accepted),
     Stores { queue, frontier, disk, work }: Stores,
 ) -> Result<Opened, Error> {
-    let mut notes = Vec::new();
+    let (mut notes, mut marked) = (Vec::new(), None);
     if let Some(dir) = dir {
-        notes = open::directory(dir, config, accepted.rules == OtherRules::Accept)?;
+        (notes, marked) = open::directory(dir, config, accepted.rules == OtherRules::Accept)?;
         config.optouts = with_own_optouts(dir, config)?;
     }
-    let state = archive::open_state(dir, config, clock, work)?;
+    let config = &*config;
     let exposed = Arc::new(keep::Exposed::new(clock.clone()));
     let follows = frontier.is_some();
     if follows {
         notes.extend(open::without_effect(&config.file));
     }
-    let (mut queue, key) = match frontier {
-        Some((frontier, key)) => (Queue::Given(frontier), key),
-        None => open::queue(dir, config, clock, (key, accepted), (queue, work, Some(&exposed)))?,
+    let open_queue = || match frontier {
+        Some((frontier, key)) => Ok((Queue::Given(frontier), key)),
+        None => open::queue(dir, config, clock, (key, accepted), (queue, work, Some(&exposed))),
     };
+    let (state, queue) = side_by_side(work, || archive::open_state(dir, config, clock, work), open_queue);
+    let (state, (mut queue, key)) = (state?, queue?);
     // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
     let mut settle = |whole, mark| queue.records_end_at(whole, mark).map(|note| notes.extend(note));
     let open_archive =
         |dir| archive::open(dir, config, clock, state.clone(), (disk, work, exposed.clone()), &mut settle);
     let kept = dir.map(open_archive).transpose()?;
     if let Some(dir) = dir {
-        open::mark(dir, config)?;
+        open::mark(dir, config, marked.as_deref())?;
     }
     Ok(Opened { frontier: queue.frontier(), key, kept, state, notes, follows })
+}
+
+/// Does both at once, where threads may: each waits for the disk most of its time.
+fn side_by_side<A: Send, B>(work: Work, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    if work == Work::Inline {
+        return (one(), other());
+    }
+    std::thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), other)
+    })
 }
 
 /// Opens the socket of the crawl in `dir`. One that cannot be made is a note: the crawl goes on, and answers to its own process

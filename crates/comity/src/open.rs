@@ -25,14 +25,23 @@ pub(crate) enum Work {
 }
 
 /// Checks the directory, and marks a new one as this crawl's; one that goes on is marked by [`mark`] once its parts are open.
-/// Gives notes: what changed since the crawl in it began. The seeds that it began with stay seeds: they are its scope.
+/// Gives notes: what changed since the crawl in it began; and the mark of a new one. The seeds that it began with stay seeds: they
+/// are its scope.
 ///
 /// # Errors
 /// When it holds anything else, or a crawl that cannot go on, or one of another meaning.
-pub(crate) fn directory(dir: &Path, config: &mut CrawlConfig, accept_config: bool) -> Result<Vec<String>, Error> {
+pub(crate) fn directory(
+    dir: &Path,
+    config: &mut CrawlConfig,
+    accept_config: bool,
+) -> Result<(Vec<String>, Option<String>), Error> {
     let mut notes = Vec::new();
     match directory::claim(dir)? {
-        Claim::Fresh => mark(dir, config)?,
+        Claim::Fresh => {
+            let text = archive::resolved_text(config)?;
+            directory::write_mark(dir, &text)?;
+            return Ok((notes, Some(text)));
+        }
         Claim::Crawl(text) => {
             let before: ConfigFile = toml::from_str(&text)
                 .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
@@ -54,16 +63,18 @@ pub(crate) fn directory(dir: &Path, config: &mut CrawlConfig, accept_config: boo
             notes.insert(0, format!("goes on with the crawl in {}", dir.display()));
         }
     }
-    Ok(notes)
+    Ok((notes, None))
 }
 
 /// Writes the configuration in force into the directory. Where a crawl goes on, not before state and queue are open, and so
-/// this process's alone: else one that is refused would leave its own configuration behind.
+/// this process's alone: else one that is refused would leave its own configuration behind. What this process wrote before,
+/// `stands`, is not written again.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn mark(dir: &Path, config: &CrawlConfig) -> Result<(), Error> {
-    directory::write_mark(dir, &archive::resolved_text(config)?)
+pub(crate) fn mark(dir: &Path, config: &CrawlConfig, stands: Option<&str>) -> Result<(), Error> {
+    let text = archive::resolved_text(config)?;
+    if stands == Some(text.as_str()) { Ok(()) } else { directory::write_mark(dir, &text) }
 }
 
 /// The queue of a crawl, open, before anything is asked of it.

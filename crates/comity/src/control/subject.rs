@@ -212,7 +212,7 @@ impl Stopped {
         };
         let fresh = archive::fresh_key()?;
         let of_export = prints.and_then(Prints::key).filter(|key| prints == Some(&Prints::of(config.keys, *key)));
-        open::mark(dir, &config)?;
+        open::mark(dir, &config, None)?;
         Self::over(dir, &config, of_export.unwrap_or(fresh))
     }
 
