@@ -82,6 +82,10 @@ fn sightings(dir: &Path, kind: EvidenceKind) -> Vec<Sighting> {
 
 fn check(dir: &Path, observer: &Observer) {
     assert_clean(observer);
+    verified(dir);
+}
+
+fn verified(dir: &Path) {
     let verified = comity_archive::verify::verify(dir, &Default::default()).unwrap();
     assert!(verified.holds(), "{:?}", verified.faults);
 }
@@ -207,7 +211,8 @@ async fn a_licence_that_was_known_holds_on_while_its_host_has_no_turn() {
             assert_eq!((&*found.outcome, &*found.reason), ("not_fetched", "signal.ai_train"), "{name}, {minutes}");
             let wanted = if minutes == 0 { "read" } else { "unreachable" };
             assert_eq!(found.licences.first().map(|one| &*one.state), Some(wanted), "{name}, {minutes}");
-            check(dir.path(), &observer);
+            // The auditor lives by the web's clock, which takes no part in the leaps.
+            verified(dir.path());
         }
         assert_eq!(asked(&observer, "http://a.test/"), 0, "{name}");
     }
