@@ -12,7 +12,7 @@ async fn main() {
     let seeds = std::fs::read_to_string(Path::new(dir).join("seeds.txt")).unwrap();
     let origins = u32::try_from(seeds.lines().count()).unwrap();
     let mut builder =
-        comity::Crawler::builder("BenchBot/1.0", "https://example.com/bot").allow_addresses("127.0.0.0/8");
+        comity::Crawler::builder("BenchBot/1.0 (+https://example.com/bot)").allow_addresses("127.0.0.0/8");
     for seed in seeds.lines() {
         builder = builder.seed(seed);
     }
