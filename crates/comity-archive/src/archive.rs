@@ -57,6 +57,8 @@ pub struct Archive {
     refused: bool,
     /// What has to be safe before records and checkpoints are.
     evidence: Option<UnsyncedEvidence>,
+    /// The names of its folders, and the first checkpoint, are safe against a power cut.
+    has_safe_begin: bool,
     /// When the last checkpoint was made, or none was needed.
     checkpointed: WallTime,
 }
@@ -106,12 +108,6 @@ impl Archive {
         for folder in [&warc_dir, &records_dir] {
             std::fs::create_dir_all(folder).map_err(|e| ArchiveError::io(folder, e))?;
         }
-        // Files in a folder whose name is lost are lost.
-        sync_folder(dir).map_err(|e| ArchiveError::io(dir, e))?;
-        // The folder above may be one that we may not read: then its owner answers for it.
-        if let Some(above) = dir.parent() {
-            drop(sync_folder(above));
-        }
         let erasing = Journal::load(dir, config.signer.as_deref())?;
         if let Some(journal) = &erasing {
             tracing::info!(id = journal.id, "an erasure that was cut short goes on");
@@ -147,6 +143,7 @@ impl Archive {
             checkpoints: CheckpointLog::open(dir)?,
             refused: false,
             evidence: None,
+            has_safe_begin: false,
             checkpointed: clock.wall(),
             config,
             clock,
@@ -247,7 +244,7 @@ impl Archive {
     pub fn sync(&mut self) -> Result<Vec<Stored>, ArchiveError> {
         self.check_safe()?;
         self.flush_staged()?;
-        self.sync_evidence()?;
+        self.sync_before()?;
         let synced = self.warc.sync().and_then(|()| self.records.sync());
         self.refused = synced.is_err();
         synced?;
@@ -366,7 +363,7 @@ impl Archive {
     pub(crate) fn roll(&mut self) -> Result<(), ArchiveError> {
         self.check_safe()?;
         self.flush_staged()?;
-        self.sync_evidence()?;
+        self.sync_before()?;
         self.base = None;
         let closed = self.warc.close().and_then(|()| self.records.close());
         self.refused = closed.is_err();
@@ -385,7 +382,18 @@ impl Archive {
         Err(ArchiveError::io(&self.dir, std::io::Error::other(problem)))
     }
 
-    fn sync_evidence(&self) -> Result<(), ArchiveError> {
+    /// What has to be safe before records are.
+    fn sync_before(&mut self) -> Result<(), ArchiveError> {
+        if !self.has_safe_begin {
+            self.checkpoints.sync()?;
+            // Files in a folder whose name is lost are lost.
+            sync_folder(&self.dir).map_err(|e| ArchiveError::io(&self.dir, e))?;
+            // The folder above may be one that we may not read: then its owner answers for it.
+            if let Some(above) = self.dir.parent() {
+                drop(sync_folder(above));
+            }
+            self.has_safe_begin = true;
+        }
         self.evidence.as_ref().map_or(Ok(()), UnsyncedEvidence::sync)
     }
 

@@ -342,3 +342,71 @@ fn a_store_that_is_held_is_never_read_as_a_damaged_one() {
         assert!(again.get(Keyspace::Meta, &number.to_be_bytes()).unwrap().is_some(), "{number}");
     }
 }
+
+/// The files of a store, in the order of their names.
+fn all_under(path: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    entries.sort();
+    for entry in entries {
+        found.push(entry.clone());
+        if entry.is_dir() {
+            all_under(&entry, found);
+        }
+    }
+}
+
+/// It may hold something, and is no store that was never whole.
+#[test]
+fn a_store_that_lost_its_mark_is_refused_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
+    let mut batch = WriteBatch::default();
+    batch.insert(Keyspace::Meta, b"row".to_vec(), b"value".to_vec());
+    store.commit(batch).unwrap();
+    store.sync().unwrap();
+    drop(store);
+    std::fs::remove_file(dir.path().join("version")).unwrap();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    all_under(dir.path(), &mut before);
+    let refused = DiskStore::open(dir.path(), DiskSettings::default()).unwrap_err();
+    assert!(matches!(refused, StoreError::Io(_) | StoreError::Format(_)), "{refused}");
+    all_under(dir.path(), &mut after);
+    assert_eq!(before, after);
+    assert!(std::fs::read(dir.path().join("0.jnl")).unwrap().windows(5).any(|bytes| bytes == b"value"));
+}
+
+#[test]
+fn one_that_another_process_makes_is_held() {
+    let dir = tempfile::tempdir().unwrap();
+    let theirs = std::fs::File::create(dir.path().join("lock")).unwrap();
+    theirs.try_lock().unwrap();
+    let refused = DiskStore::open(dir.path(), DiskSettings::default()).unwrap_err();
+    assert!(matches!(refused, StoreError::Held(_)), "{refused}");
+}
+
+/// What is called safe rests on files that are: no mark of a store that is not safe outlives the first sync.
+#[test]
+fn a_new_store_is_safe_itself_when_the_first_sync_has_returned() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
+    store.sync().unwrap();
+    assert!(!dir.path().join("version.unsafe").exists());
+}
+
+/// Before the machine went down nothing of it was safe: it is made anew, with what its owner wrote beside it.
+#[test]
+fn a_store_that_was_not_safe_when_the_machine_went_down_is_made_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let mut store = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();
+        assert_eq!(store.get(Keyspace::Meta, b"row").unwrap(), None);
+        let mut batch = WriteBatch::default();
+        batch.insert(Keyspace::Meta, b"row".to_vec(), b"value".to_vec());
+        store.commit(batch).unwrap();
+        store.sync().unwrap();
+        drop(store);
+        std::fs::write(dir.path().join("version.unsafe"), "boot an earlier one\n").unwrap();
+        // Logs and tables may be anything then.
+        std::fs::write(dir.path().join("0.jnl"), "garbage").unwrap();
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use comity_archive::{Disk, RealDisk};
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, OtherRules, Store};
-use comity_gate::{Gate, GateConfig, OptOutFiles, StateDir};
+use comity_gate::{Gate, GateConfig, StateDir};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, Scope, UrlPattern};
 use tokio::sync::{Notify, oneshot, watch};
@@ -15,13 +15,14 @@ use crate::config::{ConfigError, ConfigFile, CrawlConfig, RevisitPolicy, Span, e
 use crate::context::Handles;
 use crate::control::server::serve;
 use crate::control::socket::{self, Door, NoDoor};
-use crate::control::{self, Control, Running};
+use crate::control::{Control, Running};
 use crate::directory::ScopeSeeds;
 use crate::engine::{Desk, Engine, HandlerBounds, Handlers, Keys, Live, Shared, Tally, Traps};
 use crate::events::{Events, Listeners};
 use crate::handler::PageHandler;
-use crate::keep::{self, Keeper};
-use crate::open::{self, Accepted, Queue, Work};
+use crate::keep::Keeper;
+use crate::open::{Accepted, Work};
+use crate::parts::{Opened, Stores, open_all};
 use crate::pause::PauseHandle;
 use crate::seeds::{SeedWith, SeedsWith};
 use crate::sites::Sites;
@@ -332,74 +333,6 @@ impl CrawlerBuilder {
     }
 }
 
-/// Where a crawl keeps what it keeps.
-struct Stores {
-    queue: Option<Box<dyn Store>>,
-    frontier: Option<(Arc<dyn Frontier>, [u8; 16])>,
-    disk: Arc<dyn Disk>,
-    work: Work,
-}
-
-/// The queue, the archive and the gate's memory, open.
-struct Opened {
-    frontier: Arc<dyn Frontier>,
-    /// Of the fingerprints.
-    key: [u8; 16],
-    kept: Option<keep::Store>,
-    state: Option<Arc<StateDir>>,
-    notes: Vec<String>,
-    /// The queue may have had another user right before, of whom only it knows.
-    follows: bool,
-}
-
-/// Opens all that lies in the crawl's directory, or its stand-ins in memory.
-fn open_all(
-    dir: Option<&Path>,
-    config: &mut CrawlConfig,
-    clock: &Arc<dyn Clock>,
-    (key, accepted): ([u8; 16], Accepted),
-    Stores { queue, frontier, disk, work }: Stores,
-) -> Result<Opened, Error> {
-    let (mut notes, mut marked) = (Vec::new(), None);
-    if let Some(dir) = dir {
-        (notes, marked) = open::directory(dir, config, accepted.rules == OtherRules::Accept)?;
-        config.optouts = with_own_optouts(dir, config)?;
-    }
-    let config = &*config;
-    let exposed = Arc::new(keep::Exposed::new(clock.clone()));
-    let follows = frontier.is_some();
-    if follows {
-        notes.extend(open::without_effect(&config.file));
-    }
-    let open_queue = || match frontier {
-        Some((frontier, key)) => Ok((Queue::Given(frontier), key)),
-        None => open::queue(dir, config, clock, (key, accepted), (queue, work, Some(&exposed))),
-    };
-    let (state, queue) = side_by_side(work, || archive::open_state(dir, config, clock, work), open_queue);
-    let (state, (mut queue, key)) = (state?, queue?);
-    // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
-    let mut settle = |whole, mark| queue.records_end_at(whole, mark).map(|note| notes.extend(note));
-    let open_archive =
-        |dir| archive::open(dir, config, clock, state.clone(), (disk, work, exposed.clone()), &mut settle);
-    let kept = dir.map(open_archive).transpose()?;
-    if let Some(dir) = dir {
-        open::mark(dir, config, marked.as_deref())?;
-    }
-    Ok(Opened { frontier: queue.frontier(), key, kept, state, notes, follows })
-}
-
-/// Does both at once, where threads may: each waits for the disk most of its time.
-fn side_by_side<A: Send, B>(work: Work, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
-    if work == Work::Inline {
-        return (one(), other());
-    }
-    std::thread::scope(|scope| {
-        let one = scope.spawn(one);
-        let other = other();
-        (one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), other)
-    })
-}
-
 /// Opens the socket of the crawl in `dir`. One that cannot be made is a note: the crawl goes on, and answers to its own process
 /// alone. On a clock that is not the machine's nobody outside is answered: it does not know their time.
 ///
@@ -415,16 +348,6 @@ fn door(dir: Option<&Path>, work: Work, notes: &mut Vec<String>) -> Result<Optio
             Ok(None)
         }
     }
-}
-
-/// The opt-out files of the configuration and the crawl's own, whether that exists yet or not: `comity optout add --dir`.
-///
-/// # Errors
-/// The first line that cannot be read.
-fn with_own_optouts(dir: &Path, config: &CrawlConfig) -> Result<OptOutFiles, Error> {
-    let mut files = config.file.optout.files.clone().unwrap_or_default();
-    files.push(control::own_optouts(dir));
-    OptOutFiles::open(&files).map_err(|fault| ConfigError::from(fault).into())
 }
 
 /// One seed is one run, nonces included.

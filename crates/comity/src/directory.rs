@@ -2,6 +2,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use comity_store::Pending;
 use comity_url::CrawlUrl;
 
 use crate::{Error, archive};
@@ -12,6 +13,8 @@ const MARK: &str = "crawl.toml";
 const NEW_MARK: &str = "crawl.toml.new";
 /// The folder of every configuration that a record may name.
 const CONFIGS: &str = "configs";
+/// What else a kill may leave of a crawl whose mark did not stand yet.
+const BEGUN: [&str; 6] = ["state", "configs", "warc", "records", "evidence", "checkpoints.jsonl"];
 /// Longest mark read.
 const LONGEST_MARK: u64 = 64 << 20;
 
@@ -36,8 +39,10 @@ pub(crate) fn claim(dir: &Path) -> Result<Claim, Error> {
         read.map_err(|e| Error::directory(format!("{shown}/{MARK} cannot be read: {e}")))?;
         return Ok(Claim::Crawl(text));
     }
-    // A kill may leave the mark half written: nothing was crawled before it stood.
-    let is_others = |name: &std::ffi::OsStr| name != NEW_MARK;
+    // A kill may leave the mark half written, and what was made beside it: nothing was crawled before it stood.
+    let is_begun = dir.join(NEW_MARK).exists();
+    let is_others =
+        |name: &std::ffi::OsStr| name != NEW_MARK && !(is_begun && BEGUN.iter().any(|begun| name == *begun));
     let occupied = fs::read_dir(dir)
         .is_ok_and(|entries| entries.filter_map(Result::ok).any(|entry| is_others(&entry.file_name())));
     if occupied {
@@ -66,6 +71,47 @@ pub(crate) fn write_mark(dir: &Path, text: &str) -> Result<(), Error> {
     let written = put(&dir.join(NEW_MARK), &path, text);
     written.map_err(|e| Error::directory(format!("{} cannot be written: {e}", path.display())))?;
     keep(dir, text)
+}
+
+/// Begins a new crawl: its configuration stands in the directory before anything else does, under another name until
+/// [`Beginning::mark`] gives it its own.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn begin(dir: &Path, text: String) -> Result<Beginning, Error> {
+    let (new, path) = (dir.join(NEW_MARK), dir.join(MARK));
+    let written = File::create(&new).and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file));
+    let file = written.map_err(|e| Error::directory(format!("{} cannot be written: {e}", path.display())))?;
+    Ok(Beginning { dir: dir.to_owned(), text, file })
+}
+
+/// A new crawl whose mark does not stand yet.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    dir: PathBuf,
+    pub(crate) text: String,
+    file: File,
+}
+
+impl Beginning {
+    /// Gives the mark its name, whole against a power cut; to be done before anything is queued or asked. That its name and the copy of
+    /// the configuration stand is safe when what is given has finished, and nothing of the crawl may be called safe before.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn mark(self) -> Result<Pending, Error> {
+        let Self { dir, text, file } = self;
+        let (path, folder) = (dir.join(MARK), dir.join(CONFIGS));
+        let wrong =
+            |path: &Path, e: std::io::Error| Error::directory(format!("{} cannot be written: {e}", path.display()));
+        file.sync_all().and_then(|()| fs::rename(dir.join(NEW_MARK), &path)).map_err(|e| wrong(&path, e))?;
+        let kept = folder.join(format!("{}.toml", archive::digest(&text)));
+        let new = kept.with_extension("toml.new");
+        let written =
+            fs::create_dir_all(&folder).and_then(|()| fs::write(&new, &text)).and_then(|()| fs::rename(&new, &kept));
+        written.map_err(|e| wrong(&kept, e))?;
+        Ok(Pending::of(vec![kept, folder, dir]))
+    }
 }
 
 /// Keeps a configuration under its digest.
@@ -169,5 +215,35 @@ impl ScopeSeeds {
             .write_all(line.as_bytes())
             .and_then(|()| self.file.sync_data())
             .map_err(|e| Error::directory(format!("{} cannot be written: {e}", self.path.display())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(e: &dyn std::fmt::Debug) -> std::io::Error {
+        std::io::Error::other(format!("{e:?}"))
+    }
+
+    /// Killed before its mark stood, nothing was crawled: the next start begins anew, whatever was made beside it.
+    #[test]
+    fn what_was_begun_and_never_marked_is_begun_anew_and_nothing_of_others_is() -> std::io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        for name in BEGUN {
+            drop(begin(dir.path(), "a = 1".to_owned()).map_err(|e| wrong(&e))?);
+            fs::create_dir_all(dir.path().join(name))?;
+            assert!(matches!(claim(dir.path()), Ok(Claim::Fresh)), "{name}");
+        }
+        fs::write(dir.path().join("letter.txt"), "somebody else's")?;
+        assert!(claim(dir.path()).is_err());
+        fs::remove_file(dir.path().join("letter.txt"))?;
+        fs::remove_file(dir.path().join(NEW_MARK))?;
+        assert!(claim(dir.path()).is_err(), "without a mark nobody knows whose it is");
+        begin(dir.path(), "a = 2".to_owned()).and_then(Beginning::mark).map_err(|e| wrong(&e))?.finish()?;
+        assert!(matches!(claim(dir.path()), Ok(Claim::Crawl(text)) if text == "a = 2"));
+        let kept = dir.path().join(CONFIGS).join(format!("{}.toml", archive::digest("a = 2")));
+        assert_eq!(fs::read_to_string(kept)?, "a = 2");
+        Ok(())
     }
 }

@@ -42,6 +42,7 @@ mod open;
 mod outcome;
 mod page;
 mod pages;
+mod parts;
 mod pause;
 mod progress;
 mod seeds;

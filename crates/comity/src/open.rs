@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_frontier::{
-    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, RecordMark, SchedulerConfig,
-    Store as FrontierStore,
+    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, RecordMark,
+    SchedulerConfig, Store as FrontierStore,
 };
 use comity_policy::{Clock, Ready, Reason, WallTime};
 use comity_url::CrawlUrl;
 
 use crate::config::{ConfigFile, CrawlConfig, QueueStore, RevisitPolicy, accept, changes};
-use crate::directory::{self, Claim};
+use crate::directory::{self, Beginning, Claim};
 use crate::keep::{Exposed, ToldStore};
 use crate::{Error, archive};
 
@@ -24,8 +24,8 @@ pub(crate) enum Work {
     Inline,
 }
 
-/// Checks the directory, and marks a new one as this crawl's; one that goes on is marked by [`mark`] once its parts are open.
-/// Gives notes: what changed since the crawl in it began; and the mark of a new one. The seeds that it began with stay seeds: they
+/// Checks the directory, and begins to mark a new one as this crawl's; one that goes on is marked by [`mark`] once its parts are
+/// open. Gives notes: what changed since the crawl in it began; and the mark of a new one. The seeds that it began with stay seeds: they
 /// are its scope.
 ///
 /// # Errors
@@ -34,13 +34,12 @@ pub(crate) fn directory(
     dir: &Path,
     config: &mut CrawlConfig,
     accept_config: bool,
-) -> Result<(Vec<String>, Option<String>), Error> {
+) -> Result<(Vec<String>, Option<Beginning>), Error> {
     let mut notes = Vec::new();
     match directory::claim(dir)? {
         Claim::Fresh => {
             let text = archive::resolved_text(config)?;
-            directory::write_mark(dir, &text)?;
-            return Ok((notes, Some(text)));
+            return Ok((notes, Some(directory::begin(dir, text)?)));
         }
         Claim::Crawl(text) => {
             let before: ConfigFile = toml::from_str(&text)

@@ -4,9 +4,10 @@ use std::path::Path;
 use crate::step;
 
 /// The levels of the house (docs/architecture.md): a crate may name only crates of lower levels.
-const LEVELS: [(&str, u8); 12] = [
+const LEVELS: [(&str, u8); 13] = [
     ("comity-robots", 0),
     ("comity-url", 0),
+    ("comity-store", 0),
     ("comity-signals", 1),
     ("comity-policy", 2),
     ("comity-frontier", 3),

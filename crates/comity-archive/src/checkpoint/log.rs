@@ -126,6 +126,14 @@ impl CheckpointLog {
         }
     }
 
+    /// What is written is safe against a power cut.
+    ///
+    /// # Errors
+    /// When the device refuses.
+    pub(crate) fn sync(&self) -> Result<(), ArchiveError> {
+        self.file.sync_all().map_err(|e| ArchiveError::io(&self.dir.join(CHECKPOINTS), e))
+    }
+
     /// The next one sums these files anew, and the evidence's index from its begin.
     pub(crate) fn forget(&mut self, names: &[String]) {
         self.evidence = IndexSum::default();
@@ -141,7 +149,10 @@ impl CheckpointLog {
     fn write(&mut self, checkpoint: &Checkpoint) -> io::Result<()> {
         let end = self.file.metadata()?.len();
         let line = format!("{}\n", checkpoint.to_text());
-        self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_all()).inspect_err(|_| {
+        // The first one of a new crawl says nothing of what is there: it is made safe with the first records.
+        let is_first = checkpoint.lines == 0 && checkpoint.n == 0 && checkpoint.files.is_empty();
+        let sync = |file: &File| if is_first { Ok(()) } else { file.sync_all() };
+        self.file.write_all(line.as_bytes()).and_then(|()| sync(&self.file)).inspect_err(|_| {
             // The next open cuts it off, should this fail too.
             let _ = self.file.set_len(end);
         })

@@ -70,13 +70,23 @@ fn environment_of(file: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     Ok(said)
 }
 
-/// The old one stands until the new one is whole.
+/// The old one stands until the new one is whole; one that says the same is left. A new crawl does not wait for the disk: where a
+/// power cut takes this of its first moments, a reload has to be told the file (`--config`).
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let before = fs::read_to_string(path).ok();
+    if before.as_deref() == Some(text) {
+        return Ok(());
+    }
     let new = path.with_extension("toml.new");
     let mut file = File::create(&new)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)
+    if before.is_some() {
+        file.sync_all()?;
+        return fs::rename(&new, path);
+    }
+    fs::rename(&new, path)?;
+    std::thread::spawn(move || file.sync_all());
+    Ok(())
 }
 
 /// The configuration of the crawl in `dir`, read again: with `file`, what that says over what is in force; without, the layers

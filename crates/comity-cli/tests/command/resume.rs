@@ -368,3 +368,41 @@ fn two_crawls_in_one_directory_are_one_too_many() {
     first.wait().unwrap();
     runtime.block_on(served.shutdown());
 }
+
+/// Crawls killed while they begin, at any instant: each goes on as if it were new, and nothing of how its stores were made is left, in
+/// memory neither.
+#[test]
+fn killed_while_it_begins_a_crawl_begins_anew_and_leaves_nothing_in_memory() {
+    let home = TempDir::new().unwrap();
+    let small = Size { origins: 1, pages: 3, kills: 0, longest: Duration::from_millis(250) };
+    let kills = if std::env::var("COMITY_TEST_SIZE").is_ok_and(|size| size == "all") { 100 } else { 8 };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let served = runtime.block_on(web(small).serve_loopback()).unwrap();
+    let mut half_made = 0;
+    for kill in 0..kills {
+        let dir = home.path().join(format!("killed-{kill}"));
+        let args = arguments(&served, &dir);
+        let mut child = start(home.path(), &args);
+        std::thread::sleep(some_time(small.longest));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let marks = ["frontier", "gate"].map(|store| dir.join("state").join(store).join("version.making"));
+        let drafts = marks.iter().filter_map(|mark| fs::read_to_string(mark).ok());
+        let drafts = drafts.filter_map(|mark| Some(mark.split_once("\ndraft ")?.1.trim_end().to_owned()));
+        let drafts = drafts.collect::<Vec<_>>();
+        half_made += usize::from(!drafts.is_empty());
+        let output = start(home.path(), &args).wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        verified(&dir);
+        assert!(drafts.iter().all(|draft| !Path::new(draft).exists()), "{drafts:?}");
+        assert!(!dir.join("crawl.toml.new").exists() && dir.join("crawl.toml").exists());
+        let left = |mark: &str| ["frontier", "gate"].map(|store| dir.join("state").join(store).join(mark).exists());
+        assert_eq!((left("version.making"), left("version.unsafe")), ([false; 2], [false; 2]));
+        // The next crawl is another one.
+        std::thread::sleep(FLOOR);
+    }
+    eprintln!("{half_made} of {kills} were killed while a store was made");
+    let observer = runtime.block_on(served.shutdown());
+    // Each origin waits one delay after a start: also where the process before asked and had not recorded anything.
+    assert_eq!(Auditor::new().floor(FLOOR).examine(&observer).count("too_soon"), 0);
+}

@@ -3,7 +3,6 @@
 mod fault;
 mod forget;
 mod form;
-mod fresh;
 mod log;
 mod marker;
 
@@ -12,6 +11,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use comity_store::Pending;
 use fjall::{AbstractTree as _, CompressionType, Database, PersistMode};
 
 use self::fault::{behind, explain, is_low, of_io};
@@ -53,6 +53,8 @@ pub struct DiskStore {
     last_commit: u64,
     /// What stands beside the store.
     marker: Marker,
+    /// The files of a new store, on their way to the disk.
+    made: Pending,
     /// Bytes committed since the last sync.
     unsynced: u64,
     /// Bytes that may be committed before the free space is looked at again.
@@ -125,8 +127,9 @@ impl DiskStore {
             // Another store was put in its place since.
             return Err(StoreError::Held(path.display().to_string()));
         }
-        fresh::make(path, |draft| open_engine(draft, settings).map(drop)).map_err(|error| explain(path, error))?;
-        Self::open_held(path, settings, lock)
+        let made = comity_store::make(path, |draft| open_engine(draft, settings).map(drop));
+        let made = made.map_err(|error| explain(path, error))?;
+        Ok(Self { made, ..Self::open_held(path, settings, lock)? })
     }
 
     /// Whether a store is in `path`: also one that a kill left between the two renames of [`DiskStore::forget`], which the next
@@ -166,7 +169,9 @@ impl DiskStore {
         }
         drop(saved);
         let path = path.to_owned();
-        let mut store = Self { path, settings, db, tables, last_commit, marker, unsynced: 0, until_look: 0, lock };
+        let made = Pending::default();
+        let mut store =
+            Self { path, settings, db, tables, last_commit, marker, made, unsynced: 0, until_look: 0, lock };
         if loss.is_some() {
             store.mark_for_mending()?;
         }
@@ -380,6 +385,8 @@ impl Store for DiskStore {
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {
+        // Rows in a store that is not safe itself are not.
+        self.made.finish().map_err(|error| of_io(&self.path, error))?;
         if self.unsynced > 0 {
             self.db.persist(PersistMode::SyncData).map_err(|error| explain(&self.path, error))?;
             self.marker.commit = self.last_commit;

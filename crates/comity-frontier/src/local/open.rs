@@ -57,8 +57,10 @@ pub(super) fn open<S: Store>(store: &mut S, config: SchedulerConfig, ready: Read
     let mut roster = Roster::new(run, ready, last_commit);
     roster.look(store, &mut scheduler)?;
     // An earlier process that was killed, or stopped for its disk, may have left commits that no sync followed. This one would
-    // not know of them, and a power cut within its first moments would take work that is days old.
-    store.sync()?;
+    // not know of them, and a power cut within its first moments would take work that is days old. Nothing is in a new store.
+    if run > 1 {
+        store.sync()?;
+    }
     Ok(Opened { scheduler, seen, roster, visits })
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use comity_policy::WallTime;
 use fjall::PersistMode;
 
-use super::{StateDir, StateError, Tables, file, format, fresh, tables};
+use super::{StateDir, StateError, Tables, file, format, tables};
 
 impl StateDir {
     /// Copies the directory without the entries whose key or value `names`, and without copies that no life names any more, puts
@@ -44,7 +44,7 @@ impl StateDir {
 
 fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u64, fjall::Error> {
     std::fs::create_dir_all(path)?;
-    fresh::make(path, |draft| tables(draft).map(drop))?;
+    let made = comity_store::make(path, |draft| tables(draft).map(drop))?;
     let Tables { db, runs, lives, copies, paces, files } = tables(path)?;
     runs.insert("run", old.run.to_be_bytes())?;
     runs.insert("latest", old.latest.unix_millis().to_be_bytes())?;
@@ -80,6 +80,7 @@ fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u6
             copies.insert(digest.as_bytes().as_slice(), bytes)?;
         }
     }
+    made.finish()?;
     db.persist(PersistMode::SyncAll)?;
     Ok(gone)
 }

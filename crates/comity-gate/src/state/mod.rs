@@ -4,7 +4,6 @@ mod error;
 mod file;
 mod forget;
 mod format;
-mod fresh;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_policy::{Digest, LifeMemory, PaceMemory, WallTime};
+use comity_store::Pending;
 use comity_url::Origin;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
@@ -29,6 +29,8 @@ use format::WrittenLife;
 /// Cost: a look-up or a write of some microseconds; memory for the write buffer and the block cache, 16 MiB each at most.
 pub struct StateDir {
     path: PathBuf,
+    /// The files of a new directory, on their way to the disk.
+    made: Pending,
     db: Database,
     /// `origin TAB vantage` → life.
     lives: Keyspace,
@@ -89,7 +91,7 @@ impl StateDir {
         let wrap = |error| StateError::new(path, error);
         forget::finish_swap(path).map_err(|error| wrap(error.into()))?;
         std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
-        fresh::make(path, |draft| tables(draft).map(drop)).map_err(wrap)?;
+        let made = comity_store::make(path, |draft| tables(draft).map(drop)).map_err(wrap)?;
         let Tables { db, runs, lives, copies, paces, files } = tables(path).map_err(wrap)?;
         forget::clear_swap(path).map_err(|error| wrap(error.into()))?;
         let last = runs.get("run").map_err(wrap)?.and_then(|bytes| Some(u64::from_be_bytes((*bytes).try_into().ok()?)));
@@ -99,7 +101,8 @@ impl StateDir {
         let latest = latest.and_then(|bytes| Some(i64::from_be_bytes((*bytes).try_into().ok()?)));
         let latest = latest.map_or(now, |latest| now.max(WallTime::from_unix_millis(latest)));
         runs.insert("latest", latest.unix_millis().to_be_bytes()).map_err(wrap)?;
-        let state = Self { run, latest, is_inline: false, lives, copies, paces, files, path: path.to_owned(), db };
+        let state =
+            Self { run, latest, is_inline: false, lives, copies, paces, files, path: path.to_owned(), made, db };
         state.forget_old(now).map_err(wrap)?;
         Ok(state)
     }
@@ -128,7 +131,9 @@ impl StateDir {
     /// # Errors
     /// When the disk fails; nothing more is accepted then.
     pub fn sync(&self) -> Result<(), StateError> {
-        self.db.persist(PersistMode::SyncData).map_err(|error| StateError::new(&self.path, error))
+        // What is in a directory that is not safe itself is not.
+        let made = self.made.finish().map_err(fjall::Error::from);
+        made.and_then(|()| self.db.persist(PersistMode::SyncData)).map_err(|error| StateError::new(&self.path, error))
     }
 
     /// What is remembered of one origin, its robots.txt as it was last written from any vantage; `None` when nothing is.
