@@ -7,8 +7,8 @@ use comity_policy::{Instant, Judge, Reason};
 use comity_url::{Origin, UrlKey};
 
 use crate::{
-    LeaseId, Leased, Offer, Offered, OriginFilter, OriginStanding, Page, QueuePlace, QueuedAt, Renewal, Renewed,
-    Settled, Settlement, Stats, StoreError, TurnNews,
+    LeaseId, Leased, Offer, Offered, OriginFilter, OriginStanding, Page, QueueLimits, QueuePlace, QueuedAt, Renewal,
+    Renewed, Settled, Settlement, Stats, StoreError, TurnNews,
 };
 
 /// A boxed future, so that [`Frontier`] is object-safe.
@@ -157,6 +157,17 @@ pub trait Frontier: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the store fails: then none was marked.
     fn mark_seen<'a>(&'a self, keys: Vec<UrlKey>) -> BoxFuture<'a, Result<u64, FrontierError>>;
+
+    /// Puts other limits in force, for all that is taken and leased from now on. What is queued and what is leased stays; where more
+    /// is out than a lower limit allows, the next lease of that origin waits.
+    ///
+    /// False: it has limits of its own, which nobody sets here. So says who does not implement this.
+    ///
+    /// # Errors
+    /// When the frontier cannot be reached.
+    fn set_limits<'a>(&'a self, _limits: QueueLimits) -> BoxFuture<'a, Result<bool, FrontierError>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
 
     /// Makes everything answered so far safe against a power cut; against the death of the process it is so already.
     ///

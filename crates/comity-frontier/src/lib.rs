@@ -103,7 +103,7 @@ pub use records::RecordMark;
 pub use revisit::{
     CaptureRef, Finding, GONE_FOR_GOOD, Hint, Intervals, LONGEST_VALIDATOR, NextVisit, Revisit, RevisitPolicy, Visited,
 };
-pub use scheduler::{Candidate, Expired, Fill, LeasedUrl, Scheduler, Step, StoredUrl};
+pub use scheduler::{Candidate, Expired, Fill, LeasedUrl, QueueLimits, Scheduler, Step, StoredUrl};
 pub use seen::SeenBits;
 pub use settlement::{Settled, Settlement, Spent, TurnNews};
 pub use stats::{Stats, Waiting, Why};

@@ -314,7 +314,6 @@ impl CrawlerBuilder {
             traps,
             types: Arc::new(config.types.clone()),
             page: config.page,
-            per_origin: config.politeness.per_origin,
             scope: Mutex::new(scope),
             scope_seeds,
             tally: Mutex::new(Tally::of(&config.overrides)),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_frontier::{
-    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, RecordMark,
+    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, QueueLimits, RecordMark,
     SchedulerConfig, Store as FrontierStore,
 };
 use comity_policy::{Clock, Ready, Reason, WallTime};
@@ -176,18 +176,24 @@ impl Queue {
 }
 
 fn scheduling(config: &CrawlConfig, clock: &dyn Clock) -> SchedulerConfig {
-    let defaults = SchedulerConfig::default();
+    let defaults = SchedulerConfig::default().limited(limits(config));
     SchedulerConfig {
-        per_origin: config.politeness.per_origin,
-        pages_per_origin: config.limits.max_pages_per_origin,
-        bytes_per_origin: config.limits.max_bytes_per_origin.unwrap_or(u64::MAX),
-        pages_per_domain: config.limits.max_pages_per_domain.unwrap_or(u64::MAX),
-        queued_per_domain: config.limits.max_pending_per_domain,
         classes: config.classes.clone(),
         // A lease outlives the longest exchange, and what is done with it before and after.
         lease_life: defaults.lease_life.max(config.fetch.limits.total * 2),
         epoch: (config.revisit.policy != RevisitPolicy::Never).then(|| epoch(clock)),
         ..defaults
+    }
+}
+
+/// What of a configuration the queue takes in while it runs, too.
+pub(crate) fn limits(config: &CrawlConfig) -> QueueLimits {
+    QueueLimits {
+        per_origin: config.politeness.per_origin,
+        pages_per_origin: config.limits.max_pages_per_origin,
+        bytes_per_origin: config.limits.max_bytes_per_origin.unwrap_or(u64::MAX),
+        pages_per_domain: config.limits.max_pages_per_domain.unwrap_or(u64::MAX),
+        queued_per_domain: config.limits.max_pending_per_domain,
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) use self::left::without as left_without;
 pub(crate) use self::mend::{FORGOTTEN, MEND};
 use crate::{
     BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, OriginFilter, OriginStanding,
-    Page, QueuePlace, QueuedAt, RecordMark, Renewal, Renewed, Scheduler, SchedulerConfig, Settled, Settlement, Stats,
-    Store, StoreError, TurnNews,
+    Page, QueueLimits, QueuePlace, QueuedAt, RecordMark, Renewal, Renewed, Scheduler, SchedulerConfig, Settled,
+    Settlement, Stats, Store, StoreError, TurnNews,
 };
 
 /// A frontier of one process: the [`Scheduler`] over a [`Store`].
@@ -284,6 +284,13 @@ impl<S: Store + 'static> Frontier for Local<S> {
 
     fn mark_seen<'a>(&'a self, keys: Vec<UrlKey>) -> BoxFuture<'a, Result<u64, FrontierError>> {
         Box::pin(self.work(move |inner| inner.mark_seen(&keys)))
+    }
+
+    fn set_limits<'a>(&'a self, limits: QueueLimits) -> BoxFuture<'a, Result<bool, FrontierError>> {
+        Box::pin(self.work(move |inner| {
+            inner.scheduler.set_limits(limits);
+            Ok(true)
+        }))
     }
 
     fn sync<'a>(&'a self) -> BoxFuture<'a, Result<(), FrontierError>> {

@@ -12,7 +12,7 @@ impl Scheduler {
     pub(super) fn check(&mut self, index: u32) {
         let Some(state) = self.origins.get(index as usize) else { return };
         assert!(
-            state.heads <= state.open && state.open <= state.out && state.open <= self.config.per_origin.max(1),
+            state.heads <= state.open && state.open <= state.out && state.open <= self.widest,
             "{}: {} heads, {} fetches, {} leases",
             state.origin,
             state.heads,

@@ -2,6 +2,7 @@ mod check;
 mod deadlines;
 mod due;
 mod leases;
+mod limits;
 mod lines;
 mod origin;
 mod queue;
@@ -17,6 +18,7 @@ use std::collections::HashMap;
 use comity_policy::{Instant, Ready, Reason, Turn};
 use comity_url::Origin;
 
+pub use self::limits::QueueLimits;
 pub use self::settle::{Expired, LeasedUrl};
 pub use self::step::{Candidate, Fill, Step, StoredUrl};
 
@@ -57,6 +59,8 @@ use crate::{SchedulerConfig, Stats, Summary, TurnNews, Waiting};
 #[derive(Debug)]
 pub struct Scheduler {
     config: SchedulerConfig,
+    /// The most leases of one origin at once that were ever allowed.
+    widest: u32,
     /// Of the origins in memory, what a turn needs.
     origins: Vec<OriginState>,
     /// Of the same origins, in the same places, what it does not need.
@@ -97,6 +101,7 @@ impl Scheduler {
     #[must_use]
     pub fn new(config: SchedulerConfig) -> Self {
         Self {
+            widest: config.per_origin.max(1),
             config,
             origins: Vec::new(),
             particulars: Vec::new(),

@@ -132,4 +132,35 @@ cases! {
         let stats = frontier.stats(now).await.unwrap();
         assert_eq!((fetched.len() as u64, stats.done, stats.queued, stats.seen), (expected, expected, 0, expected));
     }
+
+    other_limits_hold_for_what_is_taken_from_then_on(frontier, judge, small_budgets()) {
+        use Reason::{UrlBudgetBytes, UrlBudgetDomain, UrlBudgetPages, UrlBudgetPending};
+        let limits = QueueLimits { per_origin: 1, pages_per_origin: 2, bytes_per_origin: u64::MAX, pages_per_domain: 100, queued_per_domain: 100 };
+        let asked = async |url: &str| frontier.offer(offers([url])).await.unwrap().remove(0);
+        if !frontier.set_limits(limits).await.unwrap() {
+            // It has limits of its own.
+            continue;
+        }
+        add(frontier, &["http://a.test/1", "http://a.test/2"]).await;
+        assert_eq!(asked("http://a.test/3").await, Offered::Refused(UrlBudgetPages));
+        frontier.set_limits(QueueLimits { pages_per_origin: 3, ..limits }).await.unwrap();
+        assert_eq!(asked("http://a.test/3").await, Offered::New);
+        frontier.set_limits(QueueLimits { pages_per_origin: 1, ..limits }).await.unwrap();
+        assert_eq!(asked("http://a.test/4").await, Offered::Refused(UrlBudgetPages));
+        assert_eq!(frontier.stats(at(0)).await.unwrap().queued, 3, "what is queued stays");
+        let wide = QueueLimits { pages_per_origin: 100, ..limits };
+        frontier.set_limits(QueueLimits { pages_per_domain: 3, ..wide }).await.unwrap();
+        assert_eq!(asked("http://a.test/4").await, Offered::Refused(UrlBudgetDomain));
+        frontier.set_limits(QueueLimits { queued_per_domain: 3, ..wide }).await.unwrap();
+        assert_eq!(asked("http://a.test/4").await, Offered::Refused(UrlBudgetPending));
+        let first = lease(frontier, 1, &judge, 0).await.leases.remove(0);
+        let (pace, spent) = (OriginPace::default(), Spent { pages: 1, bytes: 10 });
+        settle(frontier, Settlement::Done { lease: first.id, spent, links: Vec::new(), pace, turn: turn(1) }, at(0)).await;
+        frontier.set_limits(QueueLimits { bytes_per_origin: 10, ..wide }).await.unwrap();
+        assert_eq!(asked("http://a.test/4").await, Offered::Refused(UrlBudgetBytes));
+        frontier.set_limits(QueueLimits { bytes_per_origin: 11, ..wide }).await.unwrap();
+        assert_eq!(asked("http://a.test/4").await, Offered::New);
+        let left = lease(frontier, 9, &judge, 1).await;
+        assert_eq!(left.leases.len(), 1, "one at once as before");
+    }
 }

@@ -7,7 +7,8 @@
 mod common;
 
 use comity_frontier::{
-    Frontier, Leased, Offer, Offered, Renewal, Renewed, SchedulerConfig, Settled, Settlement, Spent, TurnNews, Why,
+    Frontier, Leased, Offer, Offered, QueueLimits, Renewal, Renewed, SchedulerConfig, Settled, Settlement, Spent,
+    TurnNews, Why,
 };
 use comity_policy::{Hold, OriginPace, Overlap, Ready, Reason};
 

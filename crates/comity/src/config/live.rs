@@ -4,10 +4,11 @@ use super::diff::{Change, changes};
 use super::{ConfigError, CrawlConfig, RevisitPolicy};
 
 /// Keys that take effect while a crawl runs. Our choice: what slows down, leaves out or ends; and written exceptions, which
-/// have a justification of their own; how many visits there are at once, how often and when a page comes again. Everything else is
-/// of a whole run: `per_origin` and the budgets of origins and domains are the queue's, which takes them in when it is opened.
-const LIVE: [&str; 24] = [
+/// have a justification of their own; how many visits there are at once and what an origin or a domain may take, how often and
+/// when a page comes again. Everything else is of a whole run.
+const LIVE: [&str; 29] = [
     "politeness.total",
+    "politeness.per_origin",
     "politeness.delay",
     "politeness.max_crawl_delay",
     "politeness.per_address",
@@ -22,6 +23,10 @@ const LIVE: [&str; 24] = [
     "crawl.max_depth",
     "crawl.max_duration",
     "crawl.max_bytes",
+    "crawl.max_pages_per_origin",
+    "crawl.max_bytes_per_origin",
+    "crawl.max_pages_per_domain",
+    "crawl.max_pending_per_domain",
     "crawl.linger",
     "crawl.retries",
     "crawl.revisit",

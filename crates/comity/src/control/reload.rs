@@ -15,7 +15,7 @@ use super::{Answer, Control, ControlError};
 use crate::config::{ConfigFile, CrawlConfig, expiring, live_changes};
 use crate::control::subject::Held;
 use crate::engine::{Live, Shared};
-use crate::{archive, directory};
+use crate::{archive, directory, open};
 
 /// What is to be done with a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,7 @@ const PAGE: usize = 1000;
 
 impl Control {
     /// Puts another configuration in force, for queued URLs and leases that are not sent too: delays, gaps and rates, `include`
-    /// and `exclude`, opt-out files, overrides, limits, retries,
-    /// places and revisits. All or nothing.
+    /// and `exclude`, opt-out files, overrides, limits of the crawl, of origins and of domains, retries, places and revisits. All or nothing.
     ///
     /// The answer names the changes, and comes when the exchanges that began under the old settings are over, 35 s at most:
     /// `open` tells how many are not. Seeds that the crawl has stay; records that follow name the new configuration's digest.
@@ -52,13 +51,15 @@ impl Control {
         let mut config = shared.control.config.lock().await;
         let mut next = resolved(file, &config, shared.control.dir.as_deref())?;
         let changes = live_changes(&config, &next).map_err(crate::Error::from)?;
-        let notes = expiring(&next.overrides, shared.clock.wall()).map_err(crate::Error::from)?;
+        let mut notes = expiring(&next.overrides, shared.clock.wall()).map_err(crate::Error::from)?;
         if reload == Reload::Show || changes.is_empty() {
             return Ok(answer(&changes, &notes, 0, None));
         }
         let digest = record(&shared, &next).await?;
         let optouts = std::mem::take(&mut next.optouts);
+        let takes_limits = shared.frontier.set_limits(open::limits(&next)).await.map_err(crate::Error::from)?;
         let before = apply(&shared, &next, optouts);
+        notes.extend((!takes_limits).then(|| open::without_effect(&next.file)).flatten());
         tracing::info!(?changes, digest, "configuration reloaded");
         let said = changes.iter().map(|change| format!("reloaded at {}: {change}", shared.clock.wall()));
         shared.tally().summary.notes.extend(said);

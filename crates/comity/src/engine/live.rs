@@ -17,6 +17,8 @@ pub(crate) struct Live {
     pub(crate) limits: CrawlLimits,
     /// Visits under way at once.
     pub(crate) total: u32,
+    /// Requests of one origin at once: with more than one, bodies overlap.
+    pub(crate) per_origin: u32,
     /// What is visited anew, and when: for the next visit of what is fetched from now on.
     pub(crate) revisit: RevisitSettings,
 }
@@ -25,7 +27,7 @@ impl Live {
     /// What of a configuration may change while a crawl runs, and is no affair of the gate's.
     pub(crate) fn of(config: &CrawlConfig) -> Self {
         let CrawlConfig { limits, politeness, revisit, .. } = config;
-        Self { limits: limits.clone(), total: politeness.total, revisit: *revisit }
+        Self { limits: limits.clone(), total: politeness.total, per_origin: politeness.per_origin, revisit: *revisit }
     }
 
     /// Visits that may be under way at once, one at least.

@@ -38,7 +38,6 @@ pub(crate) struct Shared {
     pub(crate) page: PageOptions,
     pub(crate) keys: Keys,
     pub(crate) sites: Arc<Sites>,
-    pub(crate) per_origin: u32,
     pub(crate) scope: Mutex<Scope>,
     /// Where what widens the scope outlives the process.
     pub(crate) scope_seeds: Option<Mutex<ScopeSeeds>>,

@@ -189,7 +189,7 @@ impl Shared {
     ) -> Result<Fetched, Error> {
         let origin = permit.url().origin().clone();
         let mut fetching = pin!(self.fetcher.fetch_with(permit, request, sink));
-        if self.per_origin <= 1 {
+        if self.live().per_origin <= 1 {
             return Ok(fetching.await);
         }
         let renewing = async {

@@ -294,12 +294,10 @@ async fn what_may_not_change_is_refused_by_name_and_changes_nothing() {
     let crawl = Steered::start(kept(&net, &["http://a.test/"], &d));
     let before = std::fs::read_to_string(d.join("crawl.toml")).unwrap();
     type Change = fn(&mut ConfigFile);
-    let table: [(Change, &str, &str); 10] = [
+    let table: [(Change, &str, &str); 8] = [
         (|file| file.agent.contact = Some("b@example.com".into()), "agent.contact", "--accept-config"),
         (|file| file.crawl.scope = Some("any".into()), "crawl.scope", "--accept-config"),
         (|file| file.robots.dialect = Some("google".into()), "robots.dialect", "--accept-config"),
-        (|file| file.politeness.per_origin = Some(3), "politeness.per_origin", "comity crawl --dir"),
-        (|file| file.crawl.max_pages_per_origin = Some(9), "crawl.max_pages_per_origin", "comity crawl --dir"),
         (|file| file.crawl.revisit = Some("adaptive".into()), "crawl.revisit", "comity crawl --dir"),
         (|file| file.archive.warc = Some(false), "archive.warc", "comity crawl --dir"),
         (|file| file.crawl.seeds = texts(&["http://b.test/"]), "is a new seed", "comity frontier seed"),
@@ -411,4 +409,66 @@ async fn another_interval_holds_for_what_is_visited_from_then_on() {
         pairs.map(|pair| (pair[1] - pair[0]) / HOUR).collect::<BTreeSet<_>>()
     };
     assert_eq!((gaps(false), gaps(true)), (BTreeSet::from([1]), BTreeSet::from([4])), "{visits:?}");
+}
+
+/// Requests of one origin that are open at once, before an instant and after.
+fn most_open(observer: &Observer, at: u64) -> (usize, usize) {
+    let log = observer.log();
+    let open =
+        |at: u64| log.iter().filter(move |seen| seen.arrived_us <= at && seen.ended_us.is_some_and(|end| end > at));
+    let most = |late: bool| {
+        let arrivals = log.iter().map(|seen| seen.arrived_us).filter(|arrived| (*arrived > at) == late);
+        arrivals.map(|arrived| open(arrived).count()).max().unwrap()
+    };
+    (most(false), most(true))
+}
+
+/// More and fewer: where more is under way than a lower limit allows, leases that are not sent wait for its end.
+#[tokio::test(start_paused = true)]
+async fn another_number_of_requests_of_an_origin_holds_from_the_next_one_on() {
+    for (first, second) in [(1, 3), (3, 1)] {
+        let dir = TempDir::new().unwrap();
+        let d = dir.path().join("d");
+        let links: Vec<String> = (0..40).map(|n| format!("/b{n}")).collect();
+        let root = Site::new().name("a.test").page("/", Answer::page(links.iter().map(String::as_str)));
+        let slow = || Answer::text("x".repeat(40_000)).trickle(4_000, Duration::from_millis(400));
+        let site = links.iter().fold(root, |site, path| site.page(path.clone(), slow()));
+        let (net, observer) = web([site]);
+        let builder = kept(&net, &["http://a.test/"], &d);
+        let mut crawl = Steered::start(builder.configure(move |file| file.politeness.per_origin = Some(first)));
+        fetched(&mut crawl.progress, 12).await;
+        let told = reload(&crawl, &d, |file| file.politeness.per_origin = Some(second)).await;
+        assert_eq!(told, [format!("politeness.per_origin: {first} -> {second}")]);
+        let at = crawl.now();
+        assert_eq!(crawl.end().await.pages(), 41);
+        assert_eq!(most_open(&observer, at), (first as usize, second as usize));
+        assert!(Auditor::new().floor(Duration::from_secs(1)).examine(&observer).is_clean());
+    }
+}
+
+/// Budgets of origins and of domains, higher and lower: for what is found from then on, and for bytes for what is queued too.
+#[tokio::test(start_paused = true)]
+async fn other_budgets_of_an_origin_hold_for_what_is_found_from_then_on() {
+    type Change = fn(&mut ConfigFile, u64);
+    let pages: Change = |file, most| file.crawl.max_pages_per_origin = Some(most);
+    let domain: Change = |file, most| file.crawl.max_pages_per_domain = Some(most);
+    let bytes: Change = |file, most| file.crawl.max_bytes_per_origin = Some(ByteSize(most * 1000));
+    for change in [pages, domain, bytes] {
+        for (first, second) in [(10, 15), (20, 8)] {
+            let dir = TempDir::new().unwrap();
+            let d = dir.path().join("d");
+            // A chain: each page is known when the one before has been read.
+            let page = |n: usize| {
+                let body = format!("<a href=\"/{}\">next</a>", n + 1);
+                Answer::content(Answer::status(200), "text/html", format!("{body:<1000}"))
+            };
+            let site = (0..40).fold(Site::new().name("a.test"), |site, n| site.page(format!("/{n}"), page(n)));
+            let (net, _) = web([site]);
+            let builder = kept(&net, &["http://a.test/0"], &d);
+            let mut crawl = Steered::start(builder.configure(move |file| change(file, first)));
+            fetched(&mut crawl.progress, 5).await;
+            assert_eq!(reload(&crawl, &d, move |file| change(file, second)).await.len(), 1);
+            assert_eq!(crawl.end().await.pages() as u64, second, "{first} -> {second}");
+        }
+    }
 }
