@@ -73,10 +73,14 @@ impl SimStore {
         rows.exposed.max(rows.exposed_now())
     }
 
-    /// The power fails: what was not safe is gone.
-    pub(crate) fn cut_power(&self) -> Cut {
+    /// The power fails: of the commits that were not safe the first ones are on the disk all the same, as the kernel writes a log
+    /// back, none of them or all; the rest is gone.
+    pub(crate) fn cut_power(&self, dice: &Dice) -> Cut {
         let mut rows = self.lock();
-        let lost = std::mem::take(&mut rows.unsafe_yet);
+        let mut written = std::mem::take(&mut rows.unsafe_yet);
+        let kept = usize::try_from(dice.below(written.len() as u64 + 1)).unwrap();
+        let lost = written.split_off(kept);
+        written.into_iter().try_for_each(|(_, batch)| rows.safe.commit(batch)).unwrap();
         rows.live = rows.safe.clone();
         let left = |batch: &WriteBatch| batch.deletes.iter().filter(|(space, _)| *space == Keyspace::Queue).count();
         Cut {

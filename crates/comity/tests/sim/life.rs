@@ -81,7 +81,7 @@ impl Stage<'_> {
             Some(Life { end: Fault::PowerCut, .. }) if matches!(end, LifeEnd::Killed) => {
                 let dice = Dice(SeededRandom::new(self.plan.seed ^ (number as u64).rotate_left(40)));
                 let (archived, archived_age) = self.files.cut_power(&dice);
-                Cut { archived, archived_age, ..self.store.cut_power() }
+                Cut { archived, archived_age, ..self.store.cut_power(&dice) }
             }
             _ => Cut::default(),
         };
