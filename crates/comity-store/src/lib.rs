@@ -179,7 +179,11 @@ fn copy(from: &Path, to: &Path, written: &mut Vec<PathBuf>) -> io::Result<()> {
 
 /// Every file and folder in a folder. What goes meanwhile is left out.
 fn all_under(path: &Path, all: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in std::fs::read_dir(path)? {
+    let entries = match std::fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
         let place = entry?.path();
         if place.is_dir() {
             all_under(&place, all)?;
