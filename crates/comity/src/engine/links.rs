@@ -17,8 +17,10 @@ impl Shared {
     ///
     /// Of a page that is one of many copies only `most` count.
     pub(super) fn offers(&self, trip: &Trip, links: &[Link], follow: bool, most: LinkAllowance) -> Vec<Offer> {
-        let (mut offers, mut left, mut nofollow) = (Vec::new(), Left::default(), 0);
-        for (link, admitted) in self.judged(trip, links, follow, &mut nofollow) {
+        let (mut left, mut nofollow) = (Left::default(), 0);
+        let judged = self.judged(trip, links, follow, &mut nofollow);
+        let mut offers = Vec::with_capacity(judged.len());
+        for (link, admitted) in judged {
             match admitted.and_then(|()| self.listeners.admits(&link.url, &trip.url, trip.depth + 1)) {
                 Ok(()) if most.is_spent(offers.len()) => left.add(self, (link, trip), Reason::UrlTrapDuplicates),
                 Ok(()) => {
@@ -43,7 +45,7 @@ impl Shared {
         nofollow: &mut u64,
     ) -> Vec<(&'l Link, Result<(), Reason>)> {
         let mut bounds = self.bounds(trip.depth + 1);
-        let mut judged = Vec::new();
+        let mut judged = Vec::with_capacity(links.len());
         for link in links.iter().filter(|link| link.is_page() || link.suspicious.is_some()) {
             if follow && !link.is_nofollow() {
                 judged.push((link, bounds.admit(&link.url, link.suspicious.is_some())));
