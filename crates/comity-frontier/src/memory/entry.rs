@@ -75,6 +75,7 @@ impl Entry {
 }
 
 /// Reads the key of the row behind the one with the key `before`; gives that row's tag.
+#[inline]
 pub(super) fn read_key(key: &mut Vec<u8>, before: &[u8], cursor: &mut Cursor<'_>) -> Result<u8, RecordError> {
     let tag = cursor.byte()?;
     key.clear();
@@ -91,6 +92,7 @@ pub(super) fn read_key(key: &mut Vec<u8>, before: &[u8], cursor: &mut Cursor<'_>
 
 impl Packed {
     /// Turns the value of a row into that of the row behind it, whose key was read: what both have stays where it stands.
+    #[inline]
     pub(super) fn turn(&mut self, tag: u8, cursor: &mut Cursor<'_>) -> Result<(), RecordError> {
         let head = match tag >> HEAD_SHIFT {
             LONG_HEAD => length(cursor)?,
@@ -111,6 +113,7 @@ impl Packed {
 }
 
 /// Replaces what stands between the first `shared` bytes and the last `tail` by the next `rest` of the cursor.
+#[inline]
 fn replace(
     text: &mut Vec<u8>,
     shared: usize,
@@ -151,6 +154,7 @@ pub(super) fn first_key(bytes: &[u8]) -> &[u8] {
     read().unwrap_or_default()
 }
 
+#[inline]
 fn length(cursor: &mut Cursor<'_>) -> Result<usize, RecordError> {
     // Most lengths take one byte.
     match cursor.0 {

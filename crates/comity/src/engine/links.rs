@@ -3,7 +3,7 @@ use std::sync::MutexGuard;
 use comity_extract::{Link, LinkAllowance};
 use comity_frontier::{Offer, Offered};
 use comity_policy::Reason;
-use comity_url::{CrawlUrl, Scope};
+use comity_url::{CrawlUrl, Origin, Scope};
 
 use super::discovery::child_via;
 use super::errand::Errand;
@@ -59,7 +59,8 @@ impl Shared {
     /// What links are held to that lead to `depth`.
     fn bounds(&self, depth: u32) -> Bounds<'_> {
         let is_too_deep = depth > self.live().limits.max_depth;
-        Bounds { is_too_deep, traps: &self.traps, scope: self.scope(), growth: self.traps.growth() }
+        let (scope, growth) = (self.scope(), self.traps.growth());
+        Bounds { is_too_deep, traps: &self.traps, scope, growth, reached: None }
     }
 
     /// What is to be known of links once their settlement is done.
@@ -143,6 +144,8 @@ struct Bounds<'a> {
     traps: &'a Traps,
     scope: MutexGuard<'a, Scope>,
     growth: Growth<'a>,
+    /// The origin asked for last, and whether the scope reaches it.
+    reached: Option<(Origin, bool)>,
 }
 
 impl Bounds<'_> {
@@ -155,8 +158,24 @@ impl Bounds<'_> {
             return Err(Reason::UrlDepth);
         }
         self.traps.check(url)?;
-        self.scope.admits(url).map_err(|_| Reason::UrlScope)?;
+        if !self.is_in_scope(url) {
+            return Err(Reason::UrlScope);
+        }
         self.growth.admits(url)
+    }
+
+    /// As [`Scope::admits`]; of links to one origin, which often follow each other, the first is looked up.
+    fn is_in_scope(&mut self, url: &CrawlUrl) -> bool {
+        if !self.scope.goes_by_origin() {
+            return self.scope.admits(url).is_ok();
+        }
+        let known = self.reached.as_ref().filter(|(origin, _)| origin == url.origin()).map(|(_, reached)| *reached);
+        let is_reached = known.unwrap_or_else(|| {
+            let reached = self.scope.reaches(url.origin());
+            self.reached = Some((url.origin().clone(), reached));
+            reached
+        });
+        is_reached && self.scope.admits_by_patterns(url).is_ok()
     }
 }
 
