@@ -5,7 +5,12 @@ use std::process::Command;
 pub enum Contestant {
     /// A client that is told every URL: what fetching alone costs.
     Bare,
+    /// The same with the allocator of the command `comity`.
+    BareJemalloc,
+    /// The library, with the system's allocator.
     Comity,
+    /// With the one of the command.
+    ComityJemalloc,
     Spider(String),
     Scrapy {
         python: String,
@@ -17,7 +22,9 @@ impl Contestant {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Bare => "bare",
+            Self::BareJemalloc => "bare, jemalloc",
             Self::Comity => "comity",
+            Self::ComityJemalloc => "comity, jemalloc",
             Self::Spider(_) => "spider",
             Self::Scrapy { .. } => "scrapy",
         }
@@ -30,7 +37,7 @@ impl Contestant {
 
     /// Whether it decides by itself what it asks for, and when.
     pub const fn is_crawler(&self) -> bool {
-        !matches!(self, Self::Bare)
+        !matches!(self, Self::Bare | Self::BareJemalloc)
     }
 
     /// Crawls the web whose seeds are in `dir`, for so many seconds at the most.
@@ -40,7 +47,9 @@ impl Contestant {
         measure.arg((seconds + 5).to_string());
         match self {
             Self::Bare => measure.arg(beside("crawl-bare")),
+            Self::BareJemalloc => measure.arg(beside("crawl-bare-jemalloc")),
             Self::Comity => measure.arg(beside("crawl-comity")),
+            Self::ComityJemalloc => measure.arg(beside("crawl-comity-jemalloc")),
             Self::Spider(program) => measure.arg(program),
             Self::Scrapy { python, script } => measure.args([python, script]),
         };

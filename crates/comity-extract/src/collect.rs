@@ -248,7 +248,7 @@ impl Collector {
         if let Some(mut found) = self.admit(kind, rel, &reference) {
             found.hreflang = tag.value(Attribute::Hreflang).as_deref().and_then(short);
             found.media_type = tag.value(Attribute::Type).as_deref().and_then(short);
-            self.found.push(found);
+            self.keep(found);
         }
     }
 
@@ -377,11 +377,15 @@ impl Collector {
 
     fn add(&mut self, tag: LinkTag, rel: Rel, reference: &str) {
         if let Some(found) = self.admit(tag, rel, reference) {
-            if self.found.is_empty() {
-                self.found.reserve(USUAL_LINKS);
-            }
-            self.found.push(found);
+            self.keep(found);
         }
+    }
+
+    fn keep(&mut self, found: Found) {
+        if self.found.is_empty() {
+            self.found.reserve(USUAL_LINKS);
+        }
+        self.found.push(found);
     }
 
     /// Counts a reference, or what it was left out for.

@@ -49,12 +49,18 @@ impl<'a> Connecting<'a> {
     /// The connection to use, as of `now`. Whichever it is, its peer has passed the guard and is charged (invariants 4 and
     /// 11).
     pub(crate) async fn find(&self, exchange: &mut Exchange, now: Instant) -> Result<Found, Fault> {
+        // What comes of a kept connection is the common way: the state of the others, which is large, has room of its own.
         if let Some(exits) = self.exits(exchange)? {
-            return self.find_through(exits, exchange).await;
+            return Box::pin(self.find_through(exits, exchange)).await;
         }
-        if let Some(link) = self.kept(exchange, now).await {
-            return Ok((link, None));
+        match self.kept(exchange, now).await {
+            Some(link) => Ok((link, None)),
+            None => Box::pin(self.open(exchange)).await,
         }
+    }
+
+    /// A new connection.
+    async fn open(&self, exchange: &mut Exchange) -> Result<Found, Fault> {
         let origin = exchange.url().origin().clone();
         let candidates = self.guarded(exchange)?;
         let begun = self.house.clock.now();

@@ -121,10 +121,22 @@ impl Scope {
     /// # Errors
     /// [`OutOfScope`]: the kind is looked at first, then `exclude`, then `include`.
     pub fn admits(&self, url: &CrawlUrl) -> Result<(), OutOfScope> {
-        let out = |why| Err(OutOfScope { kind: self.kind, why });
-        if !self.is_near(url) {
-            return out(ScopeMiss::Kind);
-        }
+        if self.is_near(url) { self.admits_by_patterns(url) } else { Err(self.out(ScopeMiss::Kind)) }
+    }
+
+    /// Whether the origin of a URL alone says whether it is near enough to a seed, so that [`Scope::reaches`] and
+    /// [`Scope::admits_by_patterns`] together are [`Scope::admits`]: under all kinds but [`ScopeKind::Prefix`].
+    #[must_use]
+    pub fn goes_by_origin(&self) -> bool {
+        !matches!(self.near, Near::Prefixes(_))
+    }
+
+    /// Whether `exclude` and `include` let `url` through, however near it is.
+    ///
+    /// # Errors
+    /// [`OutOfScope`]: `exclude` is looked at first.
+    pub fn admits_by_patterns(&self, url: &CrawlUrl) -> Result<(), OutOfScope> {
+        let out = |why| Err(self.out(why));
         if self.exclude.is_empty() && self.include.is_empty() {
             return Ok(());
         }
@@ -163,6 +175,10 @@ impl Scope {
         }
         let canonical = canonical_form(url);
         self.exclude.iter().any(|pattern| pattern.matches_canonical(&canonical, url.origin()))
+    }
+
+    fn out(&self, why: ScopeMiss) -> OutOfScope {
+        OutOfScope { kind: self.kind, why }
     }
 
     fn is_near(&self, url: &CrawlUrl) -> bool {

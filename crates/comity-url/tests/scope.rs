@@ -93,6 +93,10 @@ fn kinds_reach_as_far_as_they_say() {
             let why = scope.admits(&url(text)).expect_err(text);
             assert_eq!((why.kind, &why.why, why.code()), (kind, &ScopeMiss::Kind, "url.scope"), "{kind}: {text}");
         }
+        for text in inside.iter().chain(outside).filter(|_| scope.goes_by_origin()) {
+            let (whole, url) = (scope.admits(&url(text)).is_ok(), url(text));
+            assert_eq!(scope.reaches(url.origin()) && scope.admits_by_patterns(&url).is_ok(), whole, "{kind}: {text}");
+        }
         for seed in seeds {
             assert_eq!(scope.admits(&url(seed)), Ok(()), "{kind}: seed {seed}");
         }

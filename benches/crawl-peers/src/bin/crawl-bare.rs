@@ -15,7 +15,7 @@ use hyper_util::rt::TokioExecutor;
 type Bare = Client<HttpConnector, Empty<Bytes>>;
 
 #[tokio::main]
-async fn main() {
+pub async fn main() {
     let dir = std::env::args().nth(1).unwrap();
     let urls = std::fs::read_to_string(Path::new(&dir).join("urls.txt")).unwrap();
     let mut origins: BTreeMap<String, Vec<http::Uri>> = BTreeMap::new();

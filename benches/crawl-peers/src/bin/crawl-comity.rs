@@ -6,7 +6,7 @@ use std::time::Duration;
 use comity::config::Span;
 
 #[tokio::main]
-async fn main() {
+pub async fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [dir, seconds] = words.as_slice() else { panic!("directory and seconds: {words:?}") };
     let seeds = std::fs::read_to_string(Path::new(dir).join("seeds.txt")).unwrap();

@@ -74,9 +74,13 @@ pub(crate) struct StartTag<'a> {
     pub(crate) name: Name,
     pub(crate) is_self_closing: bool,
     bytes: &'a [u8],
-    /// Where values begin and end; `None` when none was looked for.
-    values: Option<[Option<(u32, u32)>; COUNT]>,
+    /// `None` when none was looked for.
+    values: Option<&'a Values>,
 }
+
+/// Where the values of a tag begin and end.
+#[derive(Debug, Default)]
+pub(crate) struct Values([Option<(u32, u32)>; COUNT]);
 
 impl StartTag<'_> {
     pub(crate) fn without_attributes(name: Name) -> Self {
@@ -85,14 +89,14 @@ impl StartTag<'_> {
 
     /// The first attribute of that name, decoded. Source: the HTML standard, "duplicate-attribute".
     pub(crate) fn value(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
-        let (start, end) = (*self.values.as_ref()?.get(attribute as usize)?)?;
+        let (start, end) = (*self.values?.0.get(attribute as usize)?)?;
         // Values begin and end beside ASCII, so that no character is cut.
         let raw = std::str::from_utf8(self.bytes.get(start as usize..end as usize)?).unwrap_or_default();
         Some(attribute::attribute_value(raw))
     }
 
     pub(crate) fn has(&self, attribute: Attribute) -> bool {
-        self.values.as_ref().and_then(|values| values.get(attribute as usize)).is_some_and(Option::is_some)
+        self.values.and_then(|values| values.0.get(attribute as usize)).is_some_and(Option::is_some)
     }
 }
 
@@ -104,10 +108,17 @@ pub(crate) struct Tag<'a> {
 }
 
 /// Reads the tag at the start of `bytes`, whose name begins at `name_start`; `None` when it does not end in them. Of a
-/// tag that is longer than `limit` only the name is kept; of `form` and its buttons too, unless `forms`.
+/// tag that is longer than `limit` only the name is kept; of `form` and its buttons too, unless `forms`. `room` is for its
+/// attributes.
 ///
 /// Source: the HTML standard, tokenization from "tag name state" to "after attribute value (quoted) state". Linear.
-pub(crate) fn read(bytes: &[u8], name_start: usize, limit: usize, forms: bool) -> Option<Tag<'_>> {
+pub(crate) fn read<'a>(
+    bytes: &'a [u8],
+    name_start: usize,
+    limit: usize,
+    forms: bool,
+    room: &'a mut Values,
+) -> Option<Tag<'a>> {
     let name_end = name_start + position(bytes.get(name_start..)?, ends_tag_name)?;
     let name = Name::new(cut(bytes.get(name_start..name_end)?));
     if name_start != 1 || !(name.has_attributes_that_matter() || forms && name.is_of_forms()) {
@@ -115,9 +126,9 @@ pub(crate) fn read(bytes: &[u8], name_start: usize, limit: usize, forms: bool) -
         let is_self_closing = is_self_closing && len <= limit;
         return Some(Tag { start: StartTag { name, is_self_closing, bytes, values: None }, len });
     }
-    let mut values = [None; COUNT];
+    *room = Values::default();
     let (len, is_self_closing) = attributes(bytes, name_end, |name, value| {
-        if let Some(slot) = Attribute::of(name).and_then(|attribute| values.get_mut(attribute as usize))
+        if let Some(slot) = Attribute::of(name).and_then(|attribute| room.0.get_mut(attribute as usize))
             && slot.is_none()
             && let (Ok(start), Ok(end)) = (u32::try_from(value.start), u32::try_from(value.end))
         {
@@ -127,7 +138,7 @@ pub(crate) fn read(bytes: &[u8], name_start: usize, limit: usize, forms: bool) -
     if len > limit {
         return Some(Tag { start: StartTag::without_attributes(name), len });
     }
-    Some(Tag { start: StartTag { name, is_self_closing, bytes, values: Some(values) }, len })
+    Some(Tag { start: StartTag { name, is_self_closing, bytes, values: Some(room) }, len })
 }
 
 /// The name of a tag that does not end in `bytes`.
@@ -262,7 +273,7 @@ mod tests {
         for number in 0..8_usize.pow(6) {
             let mut tag = b"<a".to_vec();
             tag.extend((0..6).map(|place| bytes[number / 8_usize.pow(place) % 8]));
-            let read = read(&tag, 1, 100, false).map(|tag| tag.len);
+            let read = read(&tag, 1, 100, false, &mut Values::default()).map(|tag| tag.len);
             let passed = match pass(Within::TagName, &tag[1..]) {
                 Passed::End(len) => Some(len + 1),
                 Passed::Within(_) => None,

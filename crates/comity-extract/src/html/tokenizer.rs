@@ -4,7 +4,7 @@ use memchr::memchr;
 
 use super::Tree;
 use super::script::{Next, Script, raw_text, script};
-use super::tag::{self, Passed, StartTag, Within};
+use super::tag::{self, Passed, StartTag, Values, Within};
 
 /// What the text behind a start tag is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,12 @@ pub(crate) struct Tokenizer {
     wanted: usize,
     /// Bytes of a tag that is kept.
     limit: usize,
+    /// Room for the attributes of a tag, which is copied nowhere.
+    values: Values,
 }
+
+/// Bytes by which an unfinished tag grows at the least, before another try.
+const PIECE: usize = 512;
 
 /// How far a state came.
 enum Step {
@@ -56,19 +61,42 @@ enum Step {
 impl Tokenizer {
     /// `limit` bytes of one tag are kept, a kilobyte at the least and two gigabytes at the most.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { state: State::Markup, rest: Vec::new(), wanted: 0, limit: limit.clamp(1 << 10, 1 << 31) }
+        let limit = limit.clamp(1 << 10, 1 << 31);
+        Self { state: State::Markup, rest: Vec::new(), wanted: 0, limit, values: Values::default() }
     }
 
     pub(crate) fn write(&mut self, chunk: &[u8], tree: &mut Tree) {
-        if self.rest.is_empty() {
-            let read = self.run(chunk, tree);
-            self.rest.extend_from_slice(chunk.get(read..).unwrap_or_default());
+        let chunk = self.end_rest(chunk, tree);
+        if chunk.is_empty() {
             return;
         }
-        self.rest.extend_from_slice(chunk);
-        if self.rest.len() >= self.wanted {
+        let read = self.run(chunk, tree);
+        self.rest.extend_from_slice(chunk.get(read..).unwrap_or_default());
+    }
+
+    /// Reads on in what is left of earlier chunks, with no more of this one than that takes; gives what is still to be read, where
+    /// it stands.
+    fn end_rest<'a>(&mut self, chunk: &'a [u8], tree: &mut Tree) -> &'a [u8] {
+        let mut taken = 0;
+        while !self.rest.is_empty() {
+            let ahead = chunk.get(taken..).unwrap_or_default();
+            let missing = self.wanted.saturating_sub(self.rest.len()).max(self.rest.len()).max(PIECE);
+            let piece = ahead.get(..missing).unwrap_or(ahead);
+            self.rest.extend_from_slice(piece);
+            taken += piece.len();
+            if self.rest.len() < self.wanted {
+                return &[];
+            }
             self.run_rest(tree);
+            if self.rest.len() <= taken {
+                // All that is left is of this chunk.
+                taken -= self.rest.len();
+                self.rest.clear();
+            } else if taken == chunk.len() {
+                return &[];
+            }
         }
+        chunk.get(taken..).unwrap_or_default()
     }
 
     /// The end of the page: an unfinished tag is none, unfinished text is text.
@@ -193,12 +221,13 @@ impl Tokenizer {
     }
 
     fn tag(&mut self, at: usize, bytes: &[u8], name_start: usize, tree: &mut Tree) -> Step {
-        if let Some(tag) = tag::read(bytes, name_start, self.limit, tree.collector.reads_forms()) {
-            let content = take(name_start, &tag.start, tree);
-            if tag.len > self.limit {
+        let forms = tree.collector.reads_forms();
+        if let Some(tag) = tag::read(bytes, name_start, self.limit, forms, &mut self.values) {
+            let (content, len) = (take(name_start, &tag.start, tree), tag.len);
+            if len > self.limit {
                 tree.tag_cut();
             }
-            return self.enter(State::of(content), at + tag.len);
+            return self.enter(State::of(content), at + len);
         }
         if bytes.len() <= self.limit {
             self.wanted = (bytes.len() * 2).min(self.limit + 1);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::entry::{Entry, Packed};
+use super::entry::{Entry, Packed, read_key};
 use crate::queued::Cursor;
 
 /// Bytes above which a block is split.
@@ -15,6 +15,8 @@ pub(super) struct Walk<'a> {
     block: &'a [u8],
     before: Entry,
     here: Entry,
+    /// The key ahead, while it is looked at.
+    ahead: Vec<u8>,
     /// Where `here` begins, and ends.
     range: Range<usize>,
 }
@@ -94,7 +96,7 @@ fn put(before: &Entry, new: Option<&Entry>, next: Option<&Entry>, out: &mut Vec<
 impl<'a> Walk<'a> {
     /// Before the first row.
     pub(super) fn of(block: &'a [u8]) -> Self {
-        Self { block, before: Entry::default(), here: Entry::default(), range: 0..0 }
+        Self { block, before: Entry::default(), here: Entry::default(), ahead: Vec::new(), range: 0..0 }
     }
 
     /// Goes on to the next row; false behind the last one, which is then the one before.
@@ -113,12 +115,21 @@ impl<'a> Walk<'a> {
 
     /// Goes on to the first row whose key is not below `key`; false behind the last one.
     pub(super) fn seek(&mut self, key: &[u8]) -> bool {
-        while self.step() {
-            if self.here.key.as_slice() >= key {
-                return true;
-            }
+        while self.pass(key) {}
+        self.step()
+    }
+
+    /// Goes on to the next row, if its key is below `key`, without keeping the row before: of most rows little is read.
+    fn pass(&mut self, key: &[u8]) -> bool {
+        let start = self.range.end;
+        let mut cursor = Cursor(self.block.get(start..).unwrap_or_default());
+        let Ok(tag) = read_key(&mut self.ahead, &self.here.key, &mut cursor) else { return false };
+        if self.ahead.as_slice() >= key || self.here.value.turn(tag, &mut cursor).is_err() {
+            return false;
         }
-        false
+        std::mem::swap(&mut self.here.key, &mut self.ahead);
+        self.range = start..self.block.len() - cursor.0.len();
+        true
     }
 
     pub(super) const fn here(&self) -> &Entry {

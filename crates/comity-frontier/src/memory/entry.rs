@@ -65,36 +65,73 @@ impl Entry {
 
     /// Reads what [`Entry::write_after`] wrote with the same row before.
     pub(super) fn read_after(&mut self, before: &Self, cursor: &mut Cursor<'_>) -> Result<(), RecordError> {
-        let tag = cursor.byte()?;
-        if tag & NEXT != 0 {
-            self.key.clone_from(&before.key);
-            increment(&mut self.key);
-        } else {
-            read_end(&mut self.key, &before.key, cursor)?;
-        }
-        let length = match tag >> HEAD_SHIFT {
+        let tag = read_key(&mut self.key, &before.key, cursor)?;
+        let (Packed { head, text, second }, before) = (&mut self.value, &before.value);
+        head.clone_from(&before.head);
+        text.clone_from(&before.text);
+        second.clone_from(&before.second);
+        self.value.turn(tag, cursor)
+    }
+}
+
+/// Reads the key of the row behind the one with the key `before`; gives that row's tag.
+#[inline]
+pub(super) fn read_key(key: &mut Vec<u8>, before: &[u8], cursor: &mut Cursor<'_>) -> Result<u8, RecordError> {
+    let tag = cursor.byte()?;
+    key.clear();
+    if tag & NEXT != 0 {
+        key.extend_from_slice(before);
+        increment(key);
+    } else {
+        let (shared, rest) = (length(cursor)?, length(cursor)?);
+        key.extend_from_slice(before.get(..shared).ok_or(RecordError::Length)?);
+        key.extend_from_slice(cursor.take(rest)?);
+    }
+    Ok(tag)
+}
+
+impl Packed {
+    /// Turns the value of a row into that of the row behind it, whose key was read: what both have stays where it stands.
+    #[inline]
+    pub(super) fn turn(&mut self, tag: u8, cursor: &mut Cursor<'_>) -> Result<(), RecordError> {
+        let head = match tag >> HEAD_SHIFT {
             LONG_HEAD => length(cursor)?,
             short => short.into(),
         };
-        let Packed { head, text, second } = &mut self.value;
-        head.clear();
-        if tag & ALIKE != 0 {
-            head.extend_from_slice(before.value.head.get(..FRONT).ok_or(RecordError::Length)?);
-        }
-        head.extend_from_slice(cursor.take(length)?);
-        let tail = if tag & TAIL != 0 { self::length(cursor)? } else { 0 };
-        read_end(text, &before.value.text, cursor)?;
-        if tail > 0 {
-            let start = before.value.text.len().checked_sub(tail).ok_or(RecordError::Length)?;
-            text.extend_from_slice(before.value.text.get(start..).unwrap_or_default());
-        }
+        let front = if tag & ALIKE != 0 { FRONT } else { 0 };
+        let tail = |cursor: &mut Cursor<'_>| if tag & TAIL != 0 { length(cursor) } else { Ok(0) };
+        replace(&mut self.head, front, head, 0, cursor)?;
+        let tail = tail(cursor)?;
+        let (shared, rest) = (length(cursor)?, length(cursor)?);
+        replace(&mut self.text, shared, rest, tail, cursor)?;
         if tag & SAME != 0 {
-            second.clone_from(&before.value.second);
-            Ok(())
-        } else {
-            read_end(second, &before.value.second, cursor)
+            return Ok(());
         }
+        let (shared, rest) = (length(cursor)?, length(cursor)?);
+        replace(&mut self.second, shared, rest, 0, cursor)
     }
+}
+
+/// Replaces what stands between the first `shared` bytes and the last `tail` by the next `rest` of the cursor.
+#[inline]
+fn replace(
+    text: &mut Vec<u8>,
+    shared: usize,
+    rest: usize,
+    tail: usize,
+    cursor: &mut Cursor<'_>,
+) -> Result<(), RecordError> {
+    let rest = cursor.take(rest)?;
+    let end = text.len().checked_sub(tail).filter(|end| shared <= *end).ok_or(RecordError::Length)?;
+    if tail == 0 {
+        text.truncate(shared);
+        text.extend_from_slice(rest);
+    } else if let Some(same) = text.get_mut(shared..end).filter(|old| old.len() == rest.len()) {
+        same.copy_from_slice(rest);
+    } else {
+        text.splice(shared..end, rest.iter().copied());
+    }
+    Ok(())
 }
 
 /// How much is shared, and the rest with its length.
@@ -103,15 +140,6 @@ fn put_end(out: &mut Vec<u8>, text: &[u8], shared: usize) {
     put_number(out, shared as u64);
     put_number(out, rest.len() as u64);
     out.extend(rest);
-}
-
-fn read_end(text: &mut Vec<u8>, before: &[u8], cursor: &mut Cursor<'_>) -> Result<(), RecordError> {
-    let shared = length(cursor)?;
-    let rest = length(cursor)?;
-    text.clear();
-    text.extend_from_slice(before.get(..shared).ok_or(RecordError::Length)?);
-    text.extend_from_slice(cursor.take(rest)?);
-    Ok(())
 }
 
 /// The key of the row at the front, which has none before it.
@@ -126,6 +154,7 @@ pub(super) fn first_key(bytes: &[u8]) -> &[u8] {
     read().unwrap_or_default()
 }
 
+#[inline]
 fn length(cursor: &mut Cursor<'_>) -> Result<usize, RecordError> {
     // Most lengths take one byte.
     match cursor.0 {

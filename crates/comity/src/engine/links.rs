@@ -3,7 +3,7 @@ use std::sync::MutexGuard;
 use comity_extract::{Link, LinkAllowance};
 use comity_frontier::{Offer, Offered};
 use comity_policy::Reason;
-use comity_url::{CrawlUrl, Scope};
+use comity_url::{CrawlUrl, Origin, Scope};
 
 use super::discovery::child_via;
 use super::errand::Errand;
@@ -17,8 +17,10 @@ impl Shared {
     ///
     /// Of a page that is one of many copies only `most` count.
     pub(super) fn offers(&self, trip: &Trip, links: &[Link], follow: bool, most: LinkAllowance) -> Vec<Offer> {
-        let (mut offers, mut left, mut nofollow) = (Vec::new(), Left::default(), 0);
-        for (link, admitted) in self.judged(trip, links, follow, &mut nofollow) {
+        let (mut left, mut nofollow) = (Left::default(), 0);
+        let judged = self.judged(trip, links, follow, &mut nofollow);
+        let mut offers = Vec::with_capacity(judged.len());
+        for (link, admitted) in judged {
             match admitted.and_then(|()| self.listeners.admits(&link.url, &trip.url, trip.depth + 1)) {
                 Ok(()) if most.is_spent(offers.len()) => left.add(self, (link, trip), Reason::UrlTrapDuplicates),
                 Ok(()) => {
@@ -43,7 +45,7 @@ impl Shared {
         nofollow: &mut u64,
     ) -> Vec<(&'l Link, Result<(), Reason>)> {
         let mut bounds = self.bounds(trip.depth + 1);
-        let mut judged = Vec::new();
+        let mut judged = Vec::with_capacity(links.len());
         for link in links.iter().filter(|link| link.is_page() || link.suspicious.is_some()) {
             if follow && !link.is_nofollow() {
                 judged.push((link, bounds.admit(&link.url, link.suspicious.is_some())));
@@ -57,7 +59,8 @@ impl Shared {
     /// What links are held to that lead to `depth`.
     fn bounds(&self, depth: u32) -> Bounds<'_> {
         let is_too_deep = depth > self.live().limits.max_depth;
-        Bounds { is_too_deep, traps: &self.traps, scope: self.scope(), growth: self.traps.growth() }
+        let (scope, growth) = (self.scope(), self.traps.growth());
+        Bounds { is_too_deep, traps: &self.traps, scope, growth, reached: None }
     }
 
     /// What is to be known of links once their settlement is done.
@@ -141,6 +144,8 @@ struct Bounds<'a> {
     traps: &'a Traps,
     scope: MutexGuard<'a, Scope>,
     growth: Growth<'a>,
+    /// The origin asked for last, and whether the scope reaches it.
+    reached: Option<(Origin, bool)>,
 }
 
 impl Bounds<'_> {
@@ -153,8 +158,24 @@ impl Bounds<'_> {
             return Err(Reason::UrlDepth);
         }
         self.traps.check(url)?;
-        self.scope.admits(url).map_err(|_| Reason::UrlScope)?;
+        if !self.is_in_scope(url) {
+            return Err(Reason::UrlScope);
+        }
         self.growth.admits(url)
+    }
+
+    /// As [`Scope::admits`]; of links to one origin, which often follow each other, the first is looked up.
+    fn is_in_scope(&mut self, url: &CrawlUrl) -> bool {
+        if !self.scope.goes_by_origin() {
+            return self.scope.admits(url).is_ok();
+        }
+        let known = self.reached.as_ref().filter(|(origin, _)| origin == url.origin()).map(|(_, reached)| *reached);
+        let is_reached = known.unwrap_or_else(|| {
+            let reached = self.scope.reaches(url.origin());
+            self.reached = Some((url.origin().clone(), reached));
+            reached
+        });
+        is_reached && self.scope.admits_by_patterns(url).is_ok()
     }
 }
 

@@ -161,7 +161,7 @@ impl Shared {
         if handled.has_failed {
             fate = Fate::Unhandled;
         }
-        let offers = self.enqueued(trip, handled.enqueued).into_iter().chain(links).collect();
+        let offers = both(self.enqueued(trip, handled.enqueued), links);
         seen.stored = self.recorded(trip, capture, &decision, (revisit::earlier(trip, news), terms)).await?;
         self.count(&fate, &next, &decision, errand);
         self.count_visit(trip, &next, news);
@@ -393,6 +393,15 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// One after the other. Mostly there are none of the first, and nothing is moved.
+fn both(mut enqueued: Vec<Offer>, links: Vec<Offer>) -> Vec<Offer> {
+    if enqueued.is_empty() {
+        return links;
+    }
+    enqueued.extend(links);
+    enqueued
 }
 
 /// A sitemap that came damaged comes again later: another try may bring it whole.

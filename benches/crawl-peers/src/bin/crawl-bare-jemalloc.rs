@@ -1,0 +1,11 @@
+//! `crawl-bare` with the allocator of the command `comity`.
+
+#[path = "crawl-bare.rs"]
+mod same;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() {
+    same::main();
+}
