@@ -3,16 +3,16 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder as MultiGzReader;
-use flate2::write::MultiGzDecoder;
 
+use super::decoded::{Decoded, codings, ways};
 use super::named::Needle;
 use crate::ArchiveError;
 use crate::warc::stream::{WarcHead, WarcStream};
 
-/// Inflated bytes of one body that are searched (our choice).
+/// Decoded bytes of one body that are searched (our choice).
 const MOST: u64 = 256 << 20;
 
-/// Finds responses whose bodies name what is to be erased: as they are, and inflated where they are coded by gzip.
+/// Finds responses whose bodies name what is to be erased: as they are, and decoded where they are coded by gzip, deflate, br or zstd.
 #[derive(Debug)]
 pub(super) struct Mentions {
     needle: Option<Needle>,
@@ -99,14 +99,15 @@ struct Search<'a> {
     /// Of the head: a record may hold a field in another form, or not at all.
     fields: Finder<'a>,
     plain: Finder<'a>,
-    gzip: Option<MultiGzDecoder<Finder<'a>>>,
+    /// Where it is coded: each way to read it that may still be the right one, and those that ended.
+    decoded: Vec<(Decoded<Finder<'a>>, bool)>,
     in_body: bool,
 }
 
 impl<'a> Search<'a> {
     fn new(needle: &'a Needle) -> Self {
         let (fields, plain) = (Finder::new(needle), Finder::new(needle));
-        Self { head: Vec::new(), fields, plain, gzip: None, in_body: false }
+        Self { head: Vec::new(), fields, plain, decoded: Vec::new(), in_body: false }
     }
 
     fn take(&mut self, head: &WarcHead, piece: &[u8]) {
@@ -124,28 +125,23 @@ impl<'a> Search<'a> {
             let body = self.head.split_off(at + 4);
             self.in_body = true;
             drop(self.fields.write_all(&self.head));
-            let is_gzip = String::from_utf8_lossy(&self.head).lines().any(|line| {
-                let Some((name, value)) = line.split_once(':') else { return false };
-                name.eq_ignore_ascii_case("content-encoding") && value.trim().to_ascii_lowercase().contains("gzip")
-            });
-            self.gzip = is_gzip.then(|| MultiGzDecoder::new(Finder::new(self.plain.needle)));
+            let ways = ways(&codings(&self.head), || Finder::new(self.plain.needle));
+            self.decoded = ways.into_iter().map(|way| (way, true)).collect();
             self.body(&body);
         }
     }
 
     fn body(&mut self, piece: &[u8]) {
         // A body that ends in the middle of its coding was read up to there; one that is not coded as it says is read as it is.
-        if let Some(gzip) = &mut self.gzip {
-            drop(gzip.write_all(piece));
+        for (decoded, goes_on) in &mut self.decoded {
+            *goes_on = *goes_on && decoded.write_all(piece).is_ok();
         }
         drop(self.plain.write_all(piece));
     }
 
     fn finish(mut self) -> bool {
-        if let Some(gzip) = &mut self.gzip {
-            drop(gzip.try_finish());
-        }
-        self.fields.finish() || self.plain.finish() || self.gzip.is_some_and(|mut gzip| gzip.get_mut().finish())
+        let is_decoded = self.decoded.iter_mut().any(|(decoded, _)| decoded.end().finish());
+        self.fields.finish() || self.plain.finish() || is_decoded
     }
 }
 
@@ -247,7 +243,44 @@ mod tests {
             gzip.finish().unwrap()
         };
         let name: &[u8] = b"see http://a.test/ for more";
-        let rows: [(&[u8], Vec<u8>, bool); 7] = [
+        let brotli = |text: &[u8]| {
+            let mut out = Vec::new();
+            brotli::BrotliCompress(&mut &text[..], &mut out, &brotli::enc::BrotliEncoderParams::default()).unwrap();
+            out
+        };
+        let zstd = |text: &[u8]| zstd::encode_all(text, 3).unwrap();
+        let long = [&b"nothing ".repeat(100_000)[..], name, &b" nothing".repeat(100_000)].concat();
+        let zlib = |text: &[u8]| {
+            let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+            zlib.write_all(text).unwrap();
+            zlib.finish().unwrap()
+        };
+        let raw = |text: &[u8]| {
+            let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+            raw.write_all(text).unwrap();
+            raw.finish().unwrap()
+        };
+        let without_end = |mut bytes: Vec<u8>| {
+            bytes.truncate(bytes.len() - 1);
+            bytes
+        };
+        let rows: [(&[u8], Vec<u8>, bool); 23] = [
+            (b"Content-Encoding: br", brotli(name), true),
+            (b"content-encoding: BR", brotli(&long), true),
+            (b"Content-Encoding: br", brotli(b"nothing"), false),
+            (b"Content-Encoding: br", name.to_vec(), true),
+            (b"Content-Encoding: zstd", zstd(name), true),
+            (b"Content-Encoding: zstd", zstd(&long), true),
+            (b"Content-Encoding: zstd", zstd(b"nothing"), false),
+            (b"Content-Encoding: zstd", without_end(zstd(&long)), true),
+            (b"Content-Encoding: deflate", zlib(name), true),
+            (b"Content-Encoding: deflate", raw(&long), true),
+            (b"Content-Encoding: deflate", raw(b"nothing"), false),
+            (b"Content-Encoding: gzip, br", brotli(&gzip(name)), true),
+            (b"Content-Encoding: gzip\r\nContent-Encoding: zstd", zstd(&gzip(&long)), true),
+            (b"Content-Encoding: identity", name.to_vec(), true),
+            (b"Content-Encoding: gzip", without_end(gzip(&long)), true),
+            (b"Content-Encoding: unheard-of", b"nothing".to_vec(), false),
             (b"Server: t", b"nothing".to_vec(), false),
             (b"Server: t", name.to_vec(), true),
             (b"Content-Encoding: gzip", gzip(name), true),

@@ -17,6 +17,7 @@
 mod body;
 pub(crate) mod carry;
 mod configs;
+mod decoded;
 mod evidence;
 pub(crate) mod journal;
 mod mention;
