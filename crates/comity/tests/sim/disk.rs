@@ -78,7 +78,7 @@ impl SimStore {
         let mut rows = self.lock();
         let lost = std::mem::take(&mut rows.unsafe_yet);
         rows.live = rows.safe.clone();
-        let left = |batch: &WriteBatch| batch.deletes.iter().filter(|(space, _)| *space == Keyspace::Queue).count();
+        let left = |batch: &WriteBatch| batch.deletes().filter(|(space, _)| *space == Keyspace::Queue).count();
         Cut {
             commits: lost.len() as u64,
             urls: lost.iter().map(|(_, batch)| left(batch) as u64).sum(),
