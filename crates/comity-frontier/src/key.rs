@@ -6,12 +6,16 @@ use crate::rest::origin_of;
 /// The key of a queued URL: `origin ‖ 0 ‖ priority ‖ sequence`, the sequence big-endian, so that key order is serving
 /// order within an origin. No origin holds a 0, so no origin's keys lie among another's.
 pub(crate) fn queue_key(origin: &Origin, priority: u8, sequence: u64) -> Vec<u8> {
-    let text = origin.as_str().as_bytes();
-    let mut key = Vec::with_capacity(text.len() + 10);
-    key.extend(text);
+    let mut key = Vec::with_capacity(origin.as_str().len() + 10);
+    put_queue_key(&mut key, origin, priority, sequence);
+    key
+}
+
+/// Appends what [`queue_key`] gives.
+pub(crate) fn put_queue_key(key: &mut Vec<u8>, origin: &Origin, priority: u8, sequence: u64) {
+    key.extend_from_slice(origin.as_str().as_bytes());
     key.extend([0, priority]);
     key.extend(sequence.to_be_bytes());
-    key
 }
 
 /// Where the keys of `priority` with a sequence below `until` end; `None`: all of the priority.

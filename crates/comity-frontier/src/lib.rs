@@ -66,6 +66,7 @@
 //! | `revisit` | [`Revisit`], [`Visited`], [`Hint`]: URLs that are visited anew; [`RevisitPolicy`]: when |
 //! | `key`, `queued`, `summary`, `rest`, `totals` | the stored forms, versioned |
 
+mod batch;
 mod class;
 mod config;
 mod disk;
@@ -89,6 +90,7 @@ mod summary;
 mod totals;
 mod user_data;
 
+pub use batch::WriteBatch;
 pub use class::{Class, Classes};
 pub use config::SchedulerConfig;
 pub use disk::{DiskSettings, DiskStore, Forget};
@@ -107,6 +109,6 @@ pub use scheduler::{Candidate, Expired, Fill, LeasedUrl, QueueLimits, Scheduler,
 pub use seen::SeenBits;
 pub use settlement::{Settled, Settlement, Spent, TurnNews};
 pub use stats::{Stats, Waiting, Why};
-pub use store::{Keyspace, Row, Store, StoreError, WriteBatch};
+pub use store::{Keyspace, Row, Store, StoreError};
 pub use summary::{Ending, Lane, Summary};
 pub use user_data::{UserData, UserDataTooLong};

@@ -53,12 +53,19 @@ impl QueuedUrl {
     /// The stored form. About 30 bytes and the two URLs.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
+        let urls = self.url.as_str().len() + self.via.as_ref().map_or(0, |via| via.as_str().len());
+        let mut out = Vec::with_capacity(29 + urls);
+        self.encode_into(&mut out);
+        out
+    }
+
+    /// Appends the stored form.
+    pub(crate) fn encode_into(&self, out: &mut Vec<u8>) {
         let url = self.url.as_str().as_bytes();
         let via = self.via.as_ref().map(|via| via.as_str().as_bytes());
         // A crawl URL is at most 65,534 bytes long (`comity_url::MAX_CRAWL_URL_BYTES`): nothing is cut here.
         let length = u16::try_from(url.len()).unwrap_or(u16::MAX);
         let flags = if self.seed { SEED } else { 0 } | if via.is_some() { VIA } else { 0 };
-        let mut out = Vec::with_capacity(29 + url.len() + via.map_or(0, <[u8]>::len));
         out.extend([if self.visited.is_some() { VISITED } else { VERSION }, flags]);
         out.extend(self.depth.to_be_bytes());
         out.push(self.hops);
@@ -71,9 +78,8 @@ impl QueuedUrl {
         }
         out.extend(via.unwrap_or_default());
         if let Some(visited) = &self.visited {
-            visited.encode_into(&mut out);
+            visited.encode_into(out);
         }
-        out
     }
 
     /// Reads the stored form. Any bytes give a value or an error.

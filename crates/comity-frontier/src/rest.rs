@@ -1,5 +1,6 @@
 use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
 use comity_url::Origin;
+use smallvec::SmallVec;
 
 use crate::Summary;
 use crate::queued::{Cursor, RecordError, put_number};
@@ -49,7 +50,7 @@ pub(crate) struct Rest {
     pub(crate) refusals: u8,
     pub(crate) pace: OriginPace,
     /// Of each priority: the first sequence that may wait, and how many do.
-    pub(crate) waiting: Vec<Waits>,
+    pub(crate) waiting: SmallVec<[Waits; 1]>,
     /// Retries that wait for an instant of their own: when, priority, sequence.
     pub(crate) deferred: Vec<(Instant, u8, u64)>,
     /// Places whose records cannot be read, counted already: priority, sequence.
@@ -77,7 +78,14 @@ const DAMAGED: u8 = 64;
 
 impl Row {
     pub(crate) fn to_key(self) -> Vec<u8> {
-        [self.run, self.at.as_micros(), self.ticket].into_iter().flat_map(u64::to_be_bytes).collect()
+        let mut key = Vec::with_capacity(24);
+        self.put_key(&mut key);
+        key
+    }
+
+    /// Appends what [`Row::to_key`] gives.
+    pub(crate) fn put_key(self, key: &mut Vec<u8>) {
+        [self.run, self.at.as_micros(), self.ticket].into_iter().for_each(|number| key.extend(number.to_be_bytes()));
     }
 
     pub(crate) fn from_key(bytes: &[u8]) -> Option<Self> {
@@ -95,15 +103,19 @@ impl Row {
 impl OriginRecord {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
-        self.summary.encode_into(&mut out);
+        self.encode_into(&mut out);
+        out
+    }
+
+    pub(crate) fn encode_into(&self, out: &mut Vec<u8>) {
+        self.summary.encode_into(out);
         out.push(if self.row.is_some() { ROW } else { 0 } | if self.rest.is_some() { REST } else { 0 });
         if let Some(row) = self.row {
-            [row.run, row.at.as_micros(), row.ticket].into_iter().for_each(|number| put_number(&mut out, number));
+            [row.run, row.at.as_micros(), row.ticket].into_iter().for_each(|number| put_number(out, number));
         }
         if let Some(rest) = &self.rest {
-            rest.encode_into(&mut out);
+            rest.encode_into(out);
         }
-        out
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
@@ -120,6 +132,24 @@ impl OriginRecord {
 }
 
 impl Rest {
+    /// Nothing was told yet.
+    pub(crate) fn untold(run: u64, since: Instant) -> Self {
+        let turn = Turn { ready: Ready { at: Instant::START, clock: Reason::Ok }, overlap: Overlap::AfterHead };
+        Self {
+            run,
+            since,
+            turn,
+            robots: None,
+            hold: None,
+            park: None,
+            refusals: 0,
+            pace: OriginPace::default(),
+            waiting: SmallVec::new(),
+            deferred: Vec::new(),
+            damaged: Vec::new(),
+        }
+    }
+
     /// Flags (1), run, since, instant of the turn, its reason; then what the flags name; then what waits and the retries,
     /// each with a count in front; then the damaged places in the same way, where there are any.
     fn encode_into(&self, out: &mut Vec<u8>) {
@@ -188,7 +218,7 @@ impl Rest {
         } else {
             OriginPace::default()
         };
-        let mut waiting = Vec::new();
+        let mut waiting = SmallVec::new();
         for _ in 0..cursor.number()? {
             waiting.push(Waits { priority: cursor.byte()?, cursor: cursor.number()?, beyond: cursor.number()? });
         }

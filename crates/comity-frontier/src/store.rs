@@ -1,6 +1,8 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::WriteBatch;
+
 /// What a frontier keeps on disk or in memory: a synchronous key-value contract.
 ///
 /// Keys sort as their bytes do. A store that waits for a disk runs on a thread of its own behind a bounded channel:
@@ -109,33 +111,6 @@ impl Keyspace {
     /// Every keyspace.
     pub const ALL: [Self; 8] =
         [Self::Queue, Self::Seen, Self::Origin, Self::Domain, Self::Due, Self::Visit, Self::Meta, Self::Left];
-}
-
-/// Changes that are made together or not at all. A key is deleted or inserted at most once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WriteBatch {
-    /// Rows to write, over an old value if there is one.
-    pub inserts: Vec<(Keyspace, Vec<u8>, Vec<u8>)>,
-    /// Keys to delete; a missing one is no error.
-    pub deletes: Vec<(Keyspace, Vec<u8>)>,
-}
-
-impl WriteBatch {
-    /// Adds a row to write.
-    pub fn insert(&mut self, space: Keyspace, key: Vec<u8>, value: Vec<u8>) {
-        self.inserts.push((space, key, value));
-    }
-
-    /// Adds a key to delete.
-    pub fn delete(&mut self, space: Keyspace, key: Vec<u8>) {
-        self.deletes.push((space, key));
-    }
-
-    /// True when it changes nothing.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.inserts.is_empty() && self.deletes.is_empty()
-    }
 }
 
 /// Why a store could not do what it was asked.

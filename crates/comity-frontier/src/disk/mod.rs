@@ -361,16 +361,16 @@ fn refuse_loss(path: &Path, loss: Option<&str>, settings: DiskSettings) -> Resul
 
 impl Store for DiskStore {
     fn commit(&mut self, mut batch: WriteBatch) -> Result<(), StoreError> {
-        // Neighbours find their places in a write buffer by the same way, which is then in the processor's cache.
-        batch.inserts.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
-        let rows = batch.inserts.iter().map(|(_, key, value)| key.len() + value.len());
-        let bytes = rows.chain(batch.deletes.iter().map(|(_, key)| key.len())).sum::<usize>() as u64;
+        batch.sort();
+        let bytes = batch.bytes();
         self.look_at_space(bytes)?;
-        let mut writes = self.db.batch().durability(Some(PersistMode::Buffer));
-        for (space, key) in batch.deletes {
+        let rows = batch.deletes().len() + batch.inserts().len() + 1;
+        let writes = fjall::OwnedWriteBatch::with_capacity(self.db.clone(), rows);
+        let mut writes = writes.durability(Some(PersistMode::Buffer));
+        for (space, key) in batch.deletes() {
             writes.remove(self.table(space), key);
         }
-        for (space, key, value) in batch.inserts {
+        for (space, key, value) in batch.inserts() {
             writes.insert(self.table(space), key, value);
         }
         writes.insert(self.table(Keyspace::Meta), COMMIT, (self.last_commit + 1).to_be_bytes());

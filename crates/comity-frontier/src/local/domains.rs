@@ -21,17 +21,22 @@ struct Counts {
     queued: u64,
 }
 
-/// The domains that one commit looked at, with what it adds to them.
+/// The domains that one commit looked at, in the order in which it did, with what it adds to them.
 #[derive(Debug, Default)]
 pub(super) struct Domains {
-    known: HashMap<Box<str>, Asked>,
+    /// Where a name stands in `asked`.
+    places: HashMap<Box<str>, usize>,
+    asked: Vec<Asked>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Asked {
+    /// One that counts for it.
+    origin: Origin,
     stored: Counts,
     /// URLs that this commit took.
     taken: u64,
+    shift: Shift,
 }
 
 /// How the counts of domains change, in the order of their names (invariant 13).
@@ -54,45 +59,57 @@ fn name_of(origin: &Origin) -> &str {
 }
 
 impl Domains {
-    /// Pages and queued URLs of an origin's domain, with what this commit took. URLs that leave in the same commit are still
-    /// counted.
-    pub(super) fn of<S: Store>(&mut self, store: &S, origin: &Origin) -> Result<(u64, u64), StoreError> {
-        let name = name_of(origin);
-        let asked = match self.known.get(name) {
-            Some(asked) => *asked,
-            None => {
-                let asked = Asked { stored: Counts::read(store, name)?, taken: 0 };
-                self.known.insert(name.into(), asked);
-                asked
-            }
-        };
-        let Asked { stored, taken } = asked;
-        Ok((stored.pages.saturating_add(taken), stored.queued.saturating_add(taken)))
+    /// Where an origin's domain stands. Its name is looked up once for each origin of a commit, and then never again.
+    pub(super) fn place<S: Store>(&mut self, store: &S, origin: &Origin) -> Result<usize, StoreError> {
+        self.place_of(store, origin, name_of(origin))
+    }
+
+    fn place_of<S: Store>(&mut self, store: &S, origin: &Origin, name: &str) -> Result<usize, StoreError> {
+        if let Some(place) = self.places.get(name) {
+            return Ok(*place);
+        }
+        let stored = Counts::read(store, name)?;
+        let place = self.asked.len();
+        self.asked.push(Asked { origin: origin.clone(), stored, taken: 0, shift: Shift::default() });
+        self.places.insert(name.into(), place);
+        Ok(place)
+    }
+
+    /// Pages and queued URLs of a domain, with what this commit took. URLs that leave in the same commit are still counted.
+    pub(super) fn of(&self, place: usize) -> (u64, u64) {
+        let Some(Asked { stored, taken, .. }) = self.asked.get(place) else { return (0, 0) };
+        (stored.pages.saturating_add(*taken), stored.queued.saturating_add(*taken))
     }
 
     /// Reads the counts of these origins' domains ahead, in the order in which they lie in the store.
     pub(super) fn expect<S: Store>(&mut self, store: &S, origins: &[&Origin]) -> Result<(), StoreError> {
-        let mut names: Vec<&str> = origins.iter().map(|origin| name_of(origin)).collect();
-        names.sort_unstable();
-        names.dedup();
-        self.known.reserve(names.len());
-        for name in names {
-            if !self.known.contains_key(name) {
-                self.known.insert(name.into(), Asked { stored: Counts::read(store, name)?, taken: 0 });
-            }
-        }
-        Ok(())
+        let mut names: Vec<(&str, &Origin)> = origins.iter().map(|origin| (name_of(origin), *origin)).collect();
+        names.sort_unstable_by_key(|name| name.0);
+        names.dedup_by_key(|name| name.0);
+        self.places.reserve(names.len());
+        self.asked.reserve(names.len());
+        names.into_iter().try_for_each(|(name, origin)| self.place_of(store, origin, name).map(|_| ()))
     }
 
-    /// A URL of the origin is taken with this commit.
-    pub(super) fn take(&mut self, origin: &Origin) {
-        if let Some(asked) = self.known.get_mut(name_of(origin)) {
+    /// A URL of the domain is taken with this commit.
+    pub(super) fn take(&mut self, place: usize) {
+        if let Some(asked) = self.asked.get_mut(place) {
             asked.taken += 1;
         }
     }
 
-    fn stored<S: Store>(&self, store: &S, name: &str) -> Result<Counts, StoreError> {
-        self.known.get(name).map_or_else(|| Counts::read(store, name), |asked| Ok(asked.stored))
+    /// The counts of an origin of the domain go from `before` to `after`.
+    pub(super) fn shift(&mut self, place: usize, before: &Summary, after: &Summary) {
+        if let Some(asked) = self.asked.get_mut(place) {
+            asked.shift.note(Counts::of(before), Counts::of(after));
+        }
+    }
+
+    /// Writes what the domains come to.
+    pub(super) fn write(&self, batch: &mut WriteBatch) {
+        for Asked { origin, stored, shift, .. } in &self.asked {
+            shift.write(name_of(origin), *stored, batch);
+        }
     }
 }
 
@@ -108,31 +125,40 @@ impl Shifts {
             Some(shift) => shift,
             None => self.0.entry(name.into()).or_default(),
         };
-        shift.more.add(more);
-        shift.less.add(less);
+        shift.note(less, more);
     }
 
     /// Writes what the domains come to.
-    pub(super) fn write<S: Store>(
-        self,
-        store: &S,
-        domains: &Domains,
-        batch: &mut WriteBatch,
-    ) -> Result<(), StoreError> {
-        for (name, Shift { more, less }) in self.0 {
-            let before = domains.stored(store, &name)?;
-            let after = Counts {
-                pages: before.pages.saturating_add(more.pages).saturating_sub(less.pages),
-                queued: before.queued.saturating_add(more.queued).saturating_sub(less.queued),
-            };
-            let key = name.as_bytes().to_vec();
-            if after == Counts::default() {
-                batch.delete(Keyspace::Domain, key);
-            } else if after != before {
-                batch.insert(Keyspace::Domain, key, after.encode());
-            }
+    pub(super) fn write<S: Store>(self, store: &S, batch: &mut WriteBatch) -> Result<(), StoreError> {
+        for (name, shift) in self.0 {
+            shift.write(&name, Counts::read(store, &name)?, batch);
         }
         Ok(())
+    }
+}
+
+impl Shift {
+    const fn note(&mut self, less: Counts, more: Counts) {
+        self.more.add(more);
+        self.less.add(less);
+    }
+
+    /// Writes what the counts of a domain come to that were `before`.
+    fn write(&self, name: &str, before: Counts, batch: &mut WriteBatch) {
+        let Self { more, less } = *self;
+        let after = Counts {
+            pages: before.pages.saturating_add(more.pages).saturating_sub(less.pages),
+            queued: before.queued.saturating_add(more.queued).saturating_sub(less.queued),
+        };
+        if after == before {
+            return;
+        }
+        let key = name.as_bytes();
+        if after == Counts::default() {
+            batch.delete(Keyspace::Domain, key.to_vec());
+        } else {
+            batch.put(Keyspace::Domain, |out| out.extend_from_slice(key), |out| after.encode_into(out));
+        }
     }
 }
 
@@ -161,11 +187,10 @@ impl Counts {
         })
     }
 
-    fn encode(self) -> Vec<u8> {
-        let mut out = vec![VERSION];
-        put_number(&mut out, self.pages);
-        put_number(&mut out, self.queued);
-        out
+    fn encode_into(self, out: &mut Vec<u8>) {
+        out.push(VERSION);
+        put_number(out, self.pages);
+        put_number(out, self.queued);
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
@@ -196,7 +221,7 @@ pub(super) fn rebuild<S: Store>(store: &mut S) -> Result<(), StoreError> {
         let mut shifts = Shifts::default();
         page.iter().for_each(|(origin, summary)| shifts.note(origin, &Summary::default(), summary));
         let mut batch = WriteBatch::default();
-        shifts.write(store, &Domains::default(), &mut batch)?;
+        shifts.write(store, &mut batch)?;
         store.commit(batch)?;
         from = next;
     }
@@ -238,7 +263,8 @@ mod tests {
     fn counts_read_back_and_parts_of_them_are_errors() {
         for counts in [Counts::default(), Counts { pages: 300, queued: 7 }, Counts { pages: u64::MAX, queued: 1 << 40 }]
         {
-            let bytes = counts.encode();
+            let mut bytes = Vec::new();
+            counts.encode_into(&mut bytes);
             assert_eq!(Counts::decode(&bytes), Ok(counts));
             (0..bytes.len()).for_each(|cut| assert!(Counts::decode(&bytes[..cut]).is_err(), "{counts:?} cut at {cut}"));
         }

@@ -1,22 +1,22 @@
 mod schedule;
+mod touched;
 
 use std::collections::{HashMap, HashSet};
 
-use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
+use comity_policy::{Instant, Reason};
 use comity_url::{Origin, UrlKey};
 
-use super::domains::{Domains, Shifts};
+use self::touched::{Home, Touched};
+use super::domains::Domains;
 use super::left::{self, Place};
 use super::roster::Roster;
 use super::visits::Visits;
-use crate::key::queue_key;
+use crate::key::{put_queue_key, queue_key};
 use crate::rest::{OriginRecord, Rest, Row};
-use crate::scheduler::Waking;
 use crate::seen::SeenSet;
 use crate::totals::Totals;
 use crate::{
-    Ending, Keyspace, LeasedUrl, Offer, Offered, QueuedUrl, Scheduler, Settlement, Spent, Store, StoreError, Summary,
-    WriteBatch,
+    Ending, Keyspace, LeasedUrl, Offer, Offered, QueuedUrl, Scheduler, Settlement, Spent, Store, StoreError, WriteBatch,
 };
 
 /// One atomic commit under way: what changes in the store, and what the scheduler learns once it is written.
@@ -28,17 +28,27 @@ pub(super) struct Ledger<'a, S> {
     roster: &'a Roster,
     visits: &'a Visits,
     changes: Changes,
-    /// Where in `changes.touched` an origin stands.
-    places: HashMap<Origin, usize>,
+    known: HashMap<Origin, Known>,
     taken: HashSet<UrlKey>,
     /// Records of origins that are not in memory, read ahead.
-    ahead: HashMap<Origin, Option<Box<OriginRecord>>>,
+    ahead: Vec<OriginRecord>,
     domains: Domains,
     /// Whose next visit was looked at.
     hinted: HashSet<UrlKey>,
     new_origins: u64,
     /// Where the next URL that leaves is kept until its record is safe; `None` where no records are written.
     pub(super) left: Option<Place>,
+}
+
+/// What a ledger knows of an origin.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    /// It is not in memory, and the store has no record of it.
+    Nobody,
+    /// It is not in memory, and its record stands there in `ahead`.
+    Ahead(usize),
+    /// Its changes stand there in `changes.touched`.
+    Touched(usize),
 }
 
 /// What a ledger comes to.
@@ -61,27 +71,6 @@ pub(super) struct Changes {
     turned_away: u64,
 }
 
-/// An origin whose counts change.
-#[derive(Debug)]
-struct Touched {
-    record: OriginRecord,
-    before: Summary,
-    home: Home,
-    /// Whether the store had a record of it.
-    stored: bool,
-}
-
-/// Where an origin is, and will be after the commit.
-#[derive(Debug)]
-enum Home {
-    /// In memory, or new to it.
-    Memory,
-    /// It sleeps on.
-    Asleep,
-    /// It sleeps, and comes to memory as this record.
-    Wakes(Box<OriginRecord>, Waking),
-}
-
 impl<'a, S: Store> Ledger<'a, S> {
     pub(super) fn new(
         store: &'a S,
@@ -92,8 +81,6 @@ impl<'a, S: Store> Ledger<'a, S> {
     ) -> Self {
         let changes =
             Changes { totals: scheduler.totals(), last_ticket: scheduler.last_ticket(), ..Changes::default() };
-        let (places, taken, hinted) = (HashMap::new(), HashSet::new(), HashSet::new());
-        let domains = Domains::default();
         Self {
             store,
             scheduler,
@@ -101,11 +88,11 @@ impl<'a, S: Store> Ledger<'a, S> {
             roster,
             visits,
             changes,
-            places,
-            taken,
-            ahead: HashMap::new(),
-            domains,
-            hinted,
+            known: HashMap::new(),
+            taken: HashSet::new(),
+            ahead: Vec::new(),
+            domains: Domains::default(),
+            hinted: HashSet::new(),
             new_origins: 0,
             left: None,
         }
@@ -121,12 +108,17 @@ impl<'a, S: Store> Ledger<'a, S> {
             offers.filter(|offer| !self.seen.contains(offer.key)).map(|offer| offer.url.origin()).collect();
         origins.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
         origins.dedup();
-        self.places.reserve(origins.len());
+        self.known.reserve(origins.len());
         for origin in &origins {
             if !self.scheduler.knows(origin) {
-                let record = self.roster.record(self.store, origin)?;
-                // Most are new, and a place without a record is small.
-                self.ahead.insert((*origin).clone(), record.map(Box::new));
+                let known = match self.roster.record(self.store, origin)? {
+                    Some(record) => {
+                        self.ahead.push(record);
+                        Known::Ahead(self.ahead.len() - 1)
+                    }
+                    None => Known::Nobody,
+                };
+                self.known.insert((*origin).clone(), known);
             }
         }
         self.domains.expect(self.store, &origins)
@@ -202,7 +194,6 @@ impl<'a, S: Store> Ledger<'a, S> {
 
     /// Everything that changed, with the counts.
     pub(super) fn close(mut self) -> Result<Changes, StoreError> {
-        let mut shifts = Shifts::default();
         let mut totals = self.changes.totals;
         let before = self.scheduler.totals();
         // Those that come to memory now draw theirs first: one when they wake, one when something new waits.
@@ -210,22 +201,30 @@ impl<'a, S: Store> Ledger<'a, S> {
         for (origin, touched) in &mut self.changes.touched {
             totals.subtract(&touched.before);
             totals.add(&touched.record.summary);
-            shifts.note(origin, &touched.before, &touched.record.summary);
+            if touched.shifts() {
+                let domain = touched.domain.map_or_else(|| self.domains.place(self.store, origin), Ok)?;
+                self.domains.shift(domain, &touched.before, &touched.record.summary);
+            }
             totals.origins += u64::from(!touched.stored);
             if touched.record.row.is_none() && touched.record.summary.queued() > 0 {
                 self.changes.last_ticket += 1;
                 let row = self.roster.row(self.scheduler.latest(), self.changes.last_ticket);
                 touched.record.row = Some(row);
-                self.changes.batch.insert(Keyspace::Due, row.to_key(), origin.as_str().as_bytes().to_vec());
+                self.changes.batch.put(
+                    Keyspace::Due,
+                    |out| row.put_key(out),
+                    |out| out.extend_from_slice(name(origin)),
+                );
             }
-            let key = origin.as_str().as_bytes().to_vec();
-            self.changes.batch.insert(Keyspace::Origin, key, touched.record.encode());
+            let record = &touched.record;
+            let put = |out: &mut Vec<u8>| out.extend_from_slice(name(origin));
+            self.changes.batch.put(Keyspace::Origin, put, |out| record.encode_into(out));
         }
-        shifts.write(self.store, &self.domains, &mut self.changes.batch)?;
+        self.domains.write(&mut self.changes.batch);
         if !self.changes.seen.is_empty() {
-            let prints = self.changes.seen.iter().flat_map(|key| key.to_bytes()).collect();
-            let key = self.roster.next_commit().to_be_bytes().to_vec();
-            self.changes.batch.insert(Keyspace::Seen, key, prints);
+            let (key, seen) = (self.roster.next_commit().to_be_bytes(), &self.changes.seen);
+            let prints = |out: &mut Vec<u8>| seen.iter().for_each(|key| out.extend(key.to_bytes()));
+            self.changes.batch.put(Keyspace::Seen, |out| out.extend(key), prints);
         }
         if totals != before {
             self.changes.totals = totals;
@@ -302,25 +301,28 @@ impl<'a, S: Store> Ledger<'a, S> {
             None if most_pages == 0 => return Ok(self.turn_away(Reason::UrlBudgetPages)),
             place => place,
         };
-        if let Some(reason) = self.spent_by_domain(&origin)? {
+        let domain = place.and_then(|place| self.at(place).domain);
+        let domain = domain.map_or_else(|| self.domains.place(self.store, &origin), Ok)?;
+        if let Some(reason) = self.spent_by_domain(domain) {
             return Ok(self.turn_away(reason));
         }
         let place = place.unwrap_or_else(|| self.introduce(&origin));
-        self.domains.take(&origin);
+        self.at(place).domain = Some(domain);
+        self.domains.take(domain);
         let priority = offer.priority;
         let sequence = self.at(place).record.summary.admit(priority);
         self.append(place, priority, sequence, &QueuedUrl::from(offer));
         Ok(Offered::New)
     }
 
-    /// Which budget of an origin's domain is spent.
-    fn spent_by_domain(&mut self, origin: &Origin) -> Result<Option<Reason>, StoreError> {
+    /// Which budget of a domain is spent.
+    fn spent_by_domain(&self, domain: usize) -> Option<Reason> {
         let config = self.scheduler.config();
-        let (pages, queued) = self.domains.of(self.store, origin)?;
+        let (pages, queued) = self.domains.of(domain);
         if pages >= config.pages_per_domain {
-            return Ok(Some(Reason::UrlBudgetDomain));
+            return Some(Reason::UrlBudgetDomain);
         }
-        Ok((queued >= config.queued_per_domain).then_some(Reason::UrlBudgetPending))
+        (queued >= config.queued_per_domain).then_some(Reason::UrlBudgetPending)
     }
 
     /// Writes a record that was counted to the origin at `place`.
@@ -333,7 +335,8 @@ impl<'a, S: Store> Ledger<'a, S> {
             (Home::Asleep, None) => {}
             _ => self.changes.appended.push((origin.clone(), priority, sequence)),
         }
-        self.changes.batch.insert(Keyspace::Queue, queue_key(&origin, priority, sequence), queued.encode());
+        let key = |out: &mut Vec<u8>| put_queue_key(out, &origin, priority, sequence);
+        self.changes.batch.put(Keyspace::Queue, key, |out| queued.encode_into(out));
     }
 
     const fn turn_away(&mut self, reason: Reason) -> Offered {
@@ -352,39 +355,34 @@ impl<'a, S: Store> Ledger<'a, S> {
 
     /// Where the changes of an origin stand, if it is known.
     fn find(&mut self, origin: &Origin) -> Result<Option<usize>, StoreError> {
-        if let Some(place) = self.places.get(origin) {
-            return Ok(Some(*place));
-        }
-        Ok(self.look_up(origin)?.map(|found| self.enter(origin, found)))
+        let record = match self.known.get(origin) {
+            Some(Known::Touched(place)) => return Ok(Some(*place)),
+            Some(Known::Nobody) => None,
+            Some(Known::Ahead(place)) => self.ahead.get_mut(*place).map(std::mem::take),
+            None => match self.scheduler.resident(origin) {
+                Some((summary, row, stored)) => {
+                    let found = Touched::resident(summary, row, stored);
+                    return Ok(Some(self.enter(origin, found)));
+                }
+                None => self.roster.record(self.store, origin)?,
+            },
+        };
+        Ok(record.map(|record| {
+            let waking = self.roster.waking(&record);
+            self.enter(origin, Touched::sleeper(record, waking))
+        }))
     }
 
     fn enter(&mut self, origin: &Origin, touched: Touched) -> usize {
         let place = self.changes.touched.len();
         self.changes.touched.push((origin.clone(), touched));
-        self.places.insert(origin.clone(), place);
+        self.known.insert(origin.clone(), Known::Touched(place));
         place
     }
 
     /// The changes at a place that [`Ledger::enter`] gave.
     fn at(&mut self, place: usize) -> &mut Touched {
         &mut self.changes.touched[place].1
-    }
-
-    fn look_up(&mut self, origin: &Origin) -> Result<Option<Touched>, StoreError> {
-        if let Some((summary, row, stored)) = self.scheduler.resident(origin) {
-            let record = OriginRecord { summary: summary.clone(), row, rest: None };
-            return Ok(Some(Touched { before: summary.clone(), record, home: Home::Memory, stored }));
-        }
-        let known = match self.ahead.remove(origin) {
-            Some(known) => known.map(|record| *record),
-            None => self.roster.record(self.store, origin)?,
-        };
-        let Some(record) = known else { return Ok(None) };
-        let home =
-            self.roster.waking(&record).map_or(Home::Asleep, |waking| Home::Wakes(Box::new(record.clone()), waking));
-        let rest = if matches!(home, Home::Asleep) { record.rest.clone() } else { None };
-        let before = record.summary.clone();
-        Ok(Some(Touched { record: OriginRecord { rest, ..record }, before, home, stored: true }))
     }
 
     /// An origin that nobody has heard of: kept in memory while there is room, put to sleep at once otherwise.
@@ -395,15 +393,9 @@ impl<'a, S: Store> Ledger<'a, S> {
         let mut touched = Touched::unknown();
         if in_memory >= most {
             touched.home = Home::Asleep;
-            touched.record.rest = Some(Box::new(self.roster.untold(self.scheduler.latest())));
+            touched.record.rest = Some(Box::new(Rest::untold(self.roster.run(), self.scheduler.latest())));
         }
         self.enter(origin, touched)
-    }
-}
-
-impl Touched {
-    fn unknown() -> Self {
-        Self { record: OriginRecord::default(), before: Summary::default(), home: Home::Memory, stored: false }
     }
 }
 
@@ -453,22 +445,9 @@ impl Changes {
     }
 }
 
-/// Nothing was told yet.
-pub(super) fn untold(run: u64, since: Instant) -> Rest {
-    let turn = Turn { ready: Ready { at: Instant::START, clock: Reason::Ok }, overlap: Overlap::AfterHead };
-    Rest {
-        run,
-        since,
-        turn,
-        robots: None,
-        hold: None,
-        park: None,
-        refusals: 0,
-        pace: OriginPace::default(),
-        waiting: Vec::new(),
-        deferred: Vec::new(),
-        damaged: Vec::new(),
-    }
+/// An origin's key.
+fn name(origin: &Origin) -> &[u8] {
+    origin.as_str().as_bytes()
 }
 
 /// A key of the run under way.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use comity_url::Origin;
 
-use super::domains::{Domains, Shifts};
+use super::domains::Shifts;
 use super::open::{TOTALS, recount};
 use super::roster::Roster;
 use crate::key::{place_of, queue_key};
@@ -62,9 +62,9 @@ impl Left {
     pub(super) fn prune(&self, batch: &mut WriteBatch) -> usize {
         let safe = self.mark.safe_end();
         let done = self.rows.iter().take(PRUNED).take_while(|place| place.records <= safe);
-        let before = batch.deletes.len();
+        let before = batch.deletes().len();
         done.for_each(|place| batch.delete(Keyspace::Left, place.key()));
-        batch.deletes.len() - before
+        batch.deletes().len() - before
     }
 
     /// The commit was made.
@@ -227,7 +227,7 @@ impl Page {
     /// Everything that changes, with the records of the origins and their keys.
     fn close<S: Store>(self, store: &S, roster: &Roster) -> Result<(WriteBatch, Totals), StoreError> {
         let Self { mut batch, origins, visits, shifts, totals, first, back: _ } = self;
-        shifts.write(store, &Domains::default(), &mut batch)?;
+        shifts.write(store, &mut batch)?;
         for (number, (name, mut record)) in (first..).zip(origins) {
             // The key of an origin where nothing waits may have been deleted already.
             let stands = match record.row {

@@ -7,7 +7,7 @@ use comity_url::Origin;
 
 use super::ledger;
 use super::open::recount;
-use crate::rest::{OriginRecord, Rest, Row, origin_of};
+use crate::rest::{OriginRecord, Row, origin_of};
 use crate::scheduler::Waking;
 use crate::{Keyspace, Scheduler, Store, StoreError, Waiting, WriteBatch};
 
@@ -65,10 +65,6 @@ impl Roster {
 
     pub(super) const fn row(&self, at: Instant, ticket: u64) -> Row {
         ledger::row(self.run, at, ticket)
-    }
-
-    pub(super) fn untold(&self, since: Instant) -> Rest {
-        ledger::untold(self.run, since)
     }
 
     /// Number of the next commit that marks URLs seen.

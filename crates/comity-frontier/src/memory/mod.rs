@@ -80,18 +80,17 @@ impl MemoryStore {
     }
 
     /// Takes rows of fingerprints in; gives where each of them lies.
-    fn mark(&mut self, rows: Vec<(Keyspace, Vec<u8>, Vec<u8>)>) -> HashMap<[u8; 16], usize> {
+    fn mark(&mut self, batch: &WriteBatch) -> HashMap<[u8; 16], usize> {
         let mut places = HashMap::new();
-        for (_, key, value) in rows {
-            let prints = value.as_chunks::<16>().0.to_vec();
-            if let Some(start) = self.seen.insert(&key, value) {
-                places.extend(prints.into_iter().zip(start..));
+        for (_, key, value) in batch.inserts().filter(|(space, ..)| *space == Keyspace::Seen) {
+            if let Some(start) = self.seen.insert(key, value) {
+                places.extend(value.as_chunks::<16>().0.iter().copied().zip(start..));
             }
         }
         places
     }
 
-    fn enqueue(&mut self, key: &[u8], value: Vec<u8>, places: &HashMap<[u8; 16], usize>) {
+    fn enqueue(&mut self, key: &[u8], value: &[u8], places: &HashMap<[u8; 16], usize>) {
         let Self { queue, seen, .. } = self;
         queue.insert(key, |old| {
             // One that was there, as when its attempts are counted, has its fingerprint where it had it.
@@ -103,23 +102,20 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
-        for (space, key) in batch.deletes {
+    fn commit(&mut self, mut batch: WriteBatch) -> Result<(), StoreError> {
+        for (space, key) in batch.deletes() {
             match self.rows_mut(space) {
-                Some(rows) => rows.remove(&key),
-                None => self.seen.remove(&key),
+                Some(rows) => rows.remove(key),
+                None => self.seen.remove(key),
             }
         }
-        let (seen, mut inserts): (Vec<_>, Vec<_>) =
-            batch.inserts.into_iter().partition(|(space, ..)| *space == Keyspace::Seen);
-        let places = self.mark(seen);
-        // Neighbours are found by the same way, which is then in the processor's cache.
-        inserts.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
-        for (space, key, value) in inserts {
+        let places = self.mark(&batch);
+        batch.sort();
+        for (space, key, value) in batch.inserts() {
             if space == Keyspace::Queue {
-                self.enqueue(&key, value, &places);
+                self.enqueue(key, value, &places);
             } else if let Some(rows) = self.rows_mut(space) {
-                rows.insert(&key, |_| Packed { text: value, ..Packed::default() });
+                rows.insert(key, |_| Packed { text: value.to_vec(), ..Packed::default() });
             }
         }
         Ok(())

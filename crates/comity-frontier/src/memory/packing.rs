@@ -15,10 +15,10 @@ const NAMED: u8 = 32;
 
 /// Packs a value of the queue ([`QueuedUrl`](crate::QueuedUrl) says how it is written): of its URL only what comes behind the
 /// origin, which the key has. `place` knows where fingerprints lie. What is not such a record stays as it is.
-pub(super) fn pack(key: &[u8], value: Vec<u8>, place: impl FnOnce(&[u8; 16]) -> Option<usize>) -> Packed {
-    match parts(key, &value, place) {
+pub(super) fn pack(key: &[u8], value: &[u8], place: impl FnOnce(&[u8; 16]) -> Option<usize>) -> Packed {
+    match parts(key, value, place) {
         Ok(packed) => packed,
-        Err(_) => Packed { text: value, ..Packed::default() },
+        Err(_) => Packed { text: value.to_vec(), ..Packed::default() },
     }
 }
 

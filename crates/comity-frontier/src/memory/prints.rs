@@ -24,7 +24,7 @@ impl Prints {
     }
 
     /// Sets a row. Gives the place of its first fingerprint, if it holds any.
-    pub(super) fn insert(&mut self, key: &[u8], value: Vec<u8>) -> Option<usize> {
+    pub(super) fn insert(&mut self, key: &[u8], value: &[u8]) -> Option<usize> {
         self.remove(key);
         match (number(key), value.as_chunks::<16>()) {
             (Some(number), (prints, [])) => {

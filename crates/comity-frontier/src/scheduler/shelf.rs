@@ -5,12 +5,13 @@ use crate::{QueuedUrl, Visited};
 /// The URLs held ready, of all origins, each in one line of the processor's cache.
 ///
 /// They are taken one at a time, at random and once. In places of their own, each taking would give memory back and each
-/// reading would ask for some, far apart; here the place that was just emptied is filled next.
+/// reading would ask for some, far apart; here the place that was just emptied is filled next. Which one that is does not stand
+/// in the emptied places themselves: then each would have to be read before the next one is known.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
     slots: Vec<Slot>,
-    /// The emptied slots, chained.
-    free: Link,
+    /// The emptied slots, the last one at the end.
+    free: Vec<Link>,
     held: u32,
 }
 
@@ -81,12 +82,12 @@ impl Slot {
 
     /// Gives what is here and leaves an empty slot.
     #[inline]
-    fn take(&mut self, next: Link) -> (Entry, Link) {
-        let Self { url, via, visited, key, sequence, depth, attempts, next: behind, hops, seed } = self;
+    fn take(&mut self) -> (Entry, Link) {
+        let Self { url, via, visited, key, sequence, depth, attempts, next, hops, seed } = self;
         let (via, visited) = (via.take(), visited.take());
         let (key, depth, hops, seed, attempts) = (*key, *depth, *hops, *seed, *attempts);
         let queued = url.take().map(|url| QueuedUrl { url, key, depth, hops, via, seed, attempts, visited });
-        (Entry { sequence: *sequence, queued }, std::mem::replace(behind, next))
+        (Entry { sequence: *sequence, queued }, *next)
     }
 }
 
@@ -105,9 +106,9 @@ impl Shelf {
     #[inline]
     fn put(&mut self, entry: Entry, next: Link) -> Link {
         self.held += 1;
-        let link = self.free;
-        if let Some(slot) = self.slots.get_mut(link.0 as usize) {
-            self.free = slot.next;
+        if let Some(link) = self.free.pop()
+            && let Some(slot) = self.slots.get_mut(link.0 as usize)
+        {
             *slot = Slot::new(entry, next);
             return link;
         }
@@ -118,8 +119,8 @@ impl Shelf {
     /// Empties a slot; gives what it held, and what came behind.
     #[inline]
     fn take(&mut self, link: Link) -> Option<(Entry, Link)> {
-        let taken = self.slots.get_mut(link.0 as usize)?.take(self.free);
-        self.free = link;
+        let taken = self.slots.get_mut(link.0 as usize)?.take();
+        self.free.push(link);
         self.held -= 1;
         Some(taken)
     }

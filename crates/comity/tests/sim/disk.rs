@@ -82,7 +82,7 @@ impl SimStore {
         let lost = written.split_off(kept);
         written.into_iter().try_for_each(|(_, batch)| rows.safe.commit(batch)).unwrap();
         rows.live = rows.safe.clone();
-        let left = |batch: &WriteBatch| batch.deletes.iter().filter(|(space, _)| *space == Keyspace::Queue).count();
+        let left = |batch: &WriteBatch| batch.deletes().filter(|(space, _)| *space == Keyspace::Queue).count();
         Cut {
             commits: lost.len() as u64,
             urls: lost.iter().map(|(_, batch)| left(batch) as u64).sum(),

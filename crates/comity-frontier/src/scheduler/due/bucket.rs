@@ -42,6 +42,14 @@ impl Loose {
         }
     }
 
+    #[inline]
+    fn touch(&self) -> u64 {
+        let Self { older, fresh: [first, .., last], count } = self;
+        let end = if usize::from(*count) < FRESH { None } else { older.last() };
+        let origin = end.map_or(0, |end| end.origin());
+        u64::from(first.origin() ^ last.origin() ^ origin ^ u32::from(*count))
+    }
+
     fn fresh(&self) -> &[Entry] {
         self.fresh.get(..usize::from(self.count)).unwrap_or_default()
     }
@@ -88,11 +96,12 @@ impl Bucket {
         }
     }
 
-    /// Reads where the next entry would go.
+    /// Reads where the next entry would go: both lines of the bucket, and the end of its list only where that entry moves those
+    /// that stand here to it.
     #[inline]
     pub(super) fn touch(&self) -> u64 {
         match self {
-            Self::Loose(entries) => entries.older.last().map_or(0, |last| last.origin().into()),
+            Self::Loose(entries) => entries.touch(),
             Self::Ordered(_) => 0,
         }
     }
