@@ -47,11 +47,13 @@ impl WriteBatch {
     }
 
     /// Rows to write: table, key, value.
+    #[must_use]
     pub fn inserts(&self) -> impl ExactSizeIterator<Item = (Keyspace, &[u8], &[u8])> {
         self.inserts.iter().map(|span| (span.space, span.key_in(&self.bytes), span.value_in(&self.bytes)))
     }
 
     /// Keys to delete, with their table.
+    #[must_use]
     pub fn deletes(&self) -> impl ExactSizeIterator<Item = (Keyspace, &[u8])> {
         self.deletes.iter().map(|span| (span.space, span.key_in(&self.bytes)))
     }

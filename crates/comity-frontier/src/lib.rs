@@ -60,7 +60,7 @@
 //! | `config` | [`SchedulerConfig`]: every bound |
 //! | `scheduler` | [`Scheduler`]: due origins, leases, the URLs held ready |
 //! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
-//! | `store`, `memory`, `disk` | [`Store`], the key-value contract; [`MemoryStore`], [`DiskStore`] |
+//! | `store`, `batch`, `memory`, `disk` | [`Store`], the key-value contract, and [`WriteBatch`]; [`MemoryStore`], [`DiskStore`] |
 //! | `records` | [`RecordMark`]: how far the records have come that a power cut may take |
 //! | `seen` | the seen-set: fingerprints in memory |
 //! | `revisit` | [`Revisit`], [`Visited`], [`Hint`]: URLs that are visited anew; [`RevisitPolicy`]: when |

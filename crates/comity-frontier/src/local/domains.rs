@@ -107,7 +107,7 @@ impl Domains {
 
     /// Writes what the domains come to.
     pub(super) fn write(&self, batch: &mut WriteBatch) {
-        for Asked { origin, stored, shift, .. } in &self.asked {
+        for Asked { origin, stored, shift, .. } in self.asked.iter().filter(|asked| !asked.shift.is_none()) {
             shift.write(name_of(origin), *stored, batch);
         }
     }
@@ -141,6 +141,11 @@ impl Shift {
     const fn note(&mut self, less: Counts, more: Counts) {
         self.more.add(more);
         self.less.add(less);
+    }
+
+    /// True when it changes nothing.
+    fn is_none(&self) -> bool {
+        self.more == self.less
     }
 
     /// Writes what the counts of a domain come to that were `before`.
