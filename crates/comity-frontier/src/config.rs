@@ -7,7 +7,7 @@ use crate::{Classes, SeenBits};
 /// The bounds of a frontier. Every one has a named outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulerConfig {
-    /// Leases of one origin at once, 1 or more. Default 1 (design §7).
+    /// Leases of one origin at once, 1 to 65,535. Default 1 (design §7).
     pub per_origin: u32,
     /// How long a lease lasts unless renewed. Default 2 min: longer than a fetch may take in all.
     pub lease_life: Duration,

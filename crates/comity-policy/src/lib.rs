@@ -34,6 +34,7 @@
 //! | `reason` | [`Reason`]: one vocabulary of outcomes |
 //! | `robots_event`, `robots_life` | [`RobotsEvent`], [`RobotsLife`]: the states of one origin's robots.txt |
 //! | `life_memory`, `pace_memory` | [`LifeMemory`], [`PaceMemory`]: lives and paces over restarts |
+//! | `pace_parts` | [`UsualPace`], [`HeldPace`]: an [`OriginPace`] in two parts, of which most origins have one |
 //! | `judge`, `decision` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
 //! | `site_file` | [`SiteFile`]: what is known of a site's tdmrep.json, its ai.txt, its licences |
 //! | `content` | [`judge_content`], [`ContentPermit`]: may the answer be kept |
@@ -67,6 +68,7 @@ mod overrides;
 mod pace;
 mod pace_bytes;
 mod pace_memory;
+mod pace_parts;
 mod pacer;
 mod permit;
 mod politeness;
@@ -101,6 +103,7 @@ pub use overrides::{
 };
 pub use pace::{AddressPace, ClockReading, OriginPace, Outcome, Ready};
 pub use pace_memory::PaceMemory;
+pub use pace_parts::{HeldPace, UsualPace};
 pub use pacer::{AddressClock, OriginClocks, Overlap, Pacer, Parked, Turn};
 pub use permit::{Errand, Exchange, Permit, Receipt, StalePermit, WrongOrigin};
 pub use politeness::{Adaptive, AddressLimits, Floor, Politeness};

@@ -249,12 +249,12 @@ impl Scheduler {
     fn waiting(&self, now: Instant) -> Vec<Waiting> {
         let waiting = self.due.waiting(now, self.config.waiting_listed).into_iter().map(|index| index as usize);
         let waiting = waiting.filter_map(|index| self.origins.get(index).zip(self.particulars.get(index)));
-        waiting.map(|(state, known)| self.describe(state, known, now)).collect()
+        waiting.filter_map(|(state, known)| Some(self.describe(known.origin.as_ref()?, (state, known), now))).collect()
     }
 
-    fn describe(&self, state: &OriginState, known: &Particulars, now: Instant) -> Waiting {
+    fn describe(&self, origin: &Origin, (state, known): (&OriginState, &Particulars), now: Instant) -> Waiting {
         let told = state.place.map(|place| place.at()).filter(|at| *at != Instant::NEVER && !state.awaits_robots(now));
-        let (origin, why) = (state.origin.clone(), state.why(&self.config, now));
+        let (origin, why) = (origin.clone(), state.why(&self.config, now));
         // Those under leases do not wait.
         let queued = known.summary.queued().saturating_sub(state.out.into());
         Waiting { origin, why, until: told, queued }
@@ -270,14 +270,15 @@ impl Scheduler {
             return *index;
         }
         self.unstored += 1;
-        self.place_state(OriginState::new(origin.clone(), self.config.classes.of(origin)), Particulars::default())
+        self.place_state(origin, OriginState::new(self.config.classes.of(origin)), Particulars::default())
     }
 
     /// Gives the state of an origin a place.
-    fn place_state(&mut self, state: OriginState, known: Particulars) -> u32 {
+    fn place_state(&mut self, origin: &Origin, state: OriginState, known: Particulars) -> u32 {
+        let known = Particulars { origin: Some(origin.clone()), ..known };
         let last = u32::try_from(self.origins.len()).unwrap_or(u32::MAX);
         let index = self.free.pop().unwrap_or(last);
-        self.index.insert(state.origin.clone(), index);
+        self.index.insert(origin.clone(), index);
         match (self.origins.get_mut(index as usize), self.particulars.get_mut(index as usize)) {
             (Some(place), Some(other)) => (*place, *other) = (state, known),
             _ => {

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use comity_policy::{Instant, OriginPace, Overlap, Ready, Reason, Turn};
+use comity_policy::{HeldPace, Instant, OriginPace, Overlap, Ready, Reason, Turn, UsualPace};
 use comity_url::Origin;
 
 use super::due::Place;
@@ -8,7 +8,7 @@ use super::queue::Queue;
 use crate::rest::{Held, Row};
 use crate::{Class, SchedulerConfig, Summary, Why};
 
-/// What a turn reads and writes of one origin: three lines of the processor's cache. What else is known about it stands in
+/// What a turn reads and writes of one origin: two lines of the processor's cache. What else is known about it stands in
 /// [`Particulars`], and what few origins have in [`Rarities`].
 ///
 /// Kept while the origin is in memory, and taken along when it sleeps: politeness outlives an empty queue.
@@ -16,35 +16,34 @@ use crate::{Class, SchedulerConfig, Summary, Why};
 #[repr(C, align(64))]
 pub(super) struct OriginState {
     // The first line.
-    pub(super) origin: Origin,
     pub(super) queue: Queue,
     /// The instant told, as `clock` and `overlap` a part of the [`Turn`].
     told: Instant,
+    /// Body bytes received of it, as its [`Summary`] has them: each lease tells them.
+    pub(super) received: u64,
+    rarities: Option<Box<Rarities>>,
     // The second.
-    pub(super) pace: OriginPace,
-    // The third.
     /// Its entry among the due origins, if it is eligible.
     pub(super) place: Option<Place>,
+    /// Its pace, but for what [`Rarities::held_pace`] has.
+    pace: UsualPace,
+    /// Leases of any kind, unsettled refusals among them.
+    pub(super) out: u32,
+    /// Leases whose head is outstanding.
+    pub(super) heads: u16,
+    /// Leases for fetches.
+    pub(super) open: u16,
     clock: Reason,
     overlap: Overlap,
     pub(super) class: Class,
     /// Refusals in a row since the last lease.
     pub(super) refusals: u8,
-    /// Leases whose head is outstanding.
-    pub(super) heads: u32,
-    /// Leases for fetches.
-    pub(super) open: u32,
-    /// Leases of any kind, unsettled refusals among them.
-    pub(super) out: u32,
-    /// Body bytes received of it, as its [`Summary`] has them: each lease tells them.
-    pub(super) received: u64,
-    rarities: Option<Box<Rarities>>,
 }
 
-const _: () = assert!(size_of::<OriginState>() == 192, "a turn reads its origin's record: three cache lines");
+const _: () = assert!(size_of::<OriginState>() == 128, "a turn reads its origin's record: two cache lines");
 
 /// What most origins do not have most of the time.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rarities {
     /// Retries that wait for an instant of their own: when, priority, sequence. Their records are in the store.
     pub(super) deferred: BTreeSet<(Instant, u8, u64)>,
@@ -64,11 +63,15 @@ pub(super) struct Rarities {
     pub(super) damaged: BTreeSet<(u8, u64)>,
     /// A record lies under a key that names no place: nobody could tell it from another one later.
     pub(super) has_broken_key: bool,
+    /// What of its pace holds it back, or did.
+    held_pace: HeldPace,
 }
 
 /// What is known about an origin and no turn needs.
 #[derive(Debug, Default)]
 pub(super) struct Particulars {
+    /// `None` while its place is free.
+    pub(super) origin: Option<Origin>,
     pub(super) summary: Summary,
     /// Whether the store has a record of it; one that was only heard of has none.
     pub(super) stored: bool,
@@ -76,24 +79,28 @@ pub(super) struct Particulars {
     pub(super) row: Option<Row>,
 }
 
-static NOTHING_RARE: Rarities = Rarities {
-    deferred: BTreeSet::new(),
-    overdue: 0,
-    passed_over: BTreeSet::new(),
-    robots: None,
-    hold: None,
-    park: None,
-    damaged: BTreeSet::new(),
-    has_broken_key: false,
-};
+static NOTHING_RARE: Rarities = Rarities::NOTHING;
+
+impl Rarities {
+    const NOTHING: Self = Self {
+        deferred: BTreeSet::new(),
+        overdue: 0,
+        passed_over: BTreeSet::new(),
+        robots: None,
+        hold: None,
+        park: None,
+        damaged: BTreeSet::new(),
+        has_broken_key: false,
+        held_pace: HeldPace::NONE,
+    };
+}
 
 impl OriginState {
     /// Nothing was told yet: due at once, one request at a time.
-    pub(super) fn new(origin: Origin, class: Class) -> Self {
+    pub(super) fn new(class: Class) -> Self {
         Self {
-            origin,
             queue: Queue::default(),
-            pace: OriginPace::default(),
+            pace: UsualPace::default(),
             told: Instant::START,
             clock: Reason::Ok,
             overlap: Overlap::AfterHead,
@@ -121,6 +128,22 @@ impl OriginState {
         (self.told, self.clock, self.overlap) = (at, clock, overlap);
     }
 
+    /// Its pace.
+    #[inline]
+    pub(super) fn pace(&self) -> OriginPace {
+        OriginPace::joined(self.pace, self.rare().held_pace)
+    }
+
+    /// Replaces its pace.
+    #[inline]
+    pub(super) fn set_pace(&mut self, pace: OriginPace) {
+        let (usual, held) = pace.split();
+        self.pace = usual;
+        if held != self.rare().held_pace {
+            self.change_rare(|rare| rare.held_pace = held);
+        }
+    }
+
     /// What few origins have.
     #[inline]
     pub(super) fn rare(&self) -> &Rarities {
@@ -129,7 +152,7 @@ impl OriginState {
 
     /// Changes what few origins have; it is dropped when nothing is left of it.
     pub(super) fn change_rare<T>(&mut self, change: impl FnOnce(&mut Rarities) -> T) -> T {
-        let rarities = self.rarities.get_or_insert_default();
+        let rarities = self.rarities.get_or_insert_with(|| Box::new(Rarities::NOTHING));
         let answer = change(rarities);
         if **rarities == NOTHING_RARE {
             self.rarities = None;
@@ -154,15 +177,15 @@ impl OriginState {
     /// Reads from every line of the record.
     #[inline]
     pub(super) fn touch(&self) -> u64 {
-        let place = self.place.map_or(0, |place| place.at().as_micros());
-        self.queue.first_cursor() ^ u64::from(self.pace.failures()) ^ place
+        self.queue.first_cursor() ^ self.place.map_or(0, |place| place.at().as_micros())
     }
 
     /// The earliest instant of its next lease; `None` while it is not eligible: nothing waits, or an end or a head
     /// has to come first. [`Instant::NEVER`] when it has to be told.
     #[inline]
     pub(super) fn due(&self, config: &SchedulerConfig) -> Option<Instant> {
-        if self.open >= config.per_origin.max(1) || (self.heads > 0 && self.overlap == Overlap::AfterHead) {
+        let most = config.per_origin.clamp(1, u16::MAX.into());
+        if u32::from(self.open) >= most || (self.heads > 0 && self.overlap == Overlap::AfterHead) {
             return None;
         }
         let Some(rare) = &self.rarities else {

@@ -23,8 +23,10 @@ pub(super) struct Level {
     /// Held ready, and the places of those that were handed out and came back.
     ready: List,
     /// Records to read next time: doubles, so that an origin that is held at once reads one.
-    pub(super) next_fill: u32,
+    pub(super) next_fill: u16,
 }
+
+const _: () = assert!(size_of::<Queue>() == 40, "it stands in a record of two cache lines");
 
 impl Level {
     /// What waits, counted as if nothing were held ready.

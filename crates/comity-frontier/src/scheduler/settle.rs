@@ -27,7 +27,7 @@ impl Scheduler {
     #[must_use]
     pub fn leased(&self, lease: LeaseId) -> Option<LeasedUrl<'_>> {
         let (spot, key, runs) = self.leases.look(lease)?;
-        let origin = &self.origins.get(spot.origin as usize)?.origin;
+        let origin = self.particulars.get(spot.origin as usize)?.origin.as_ref()?;
         Some(LeasedUrl { origin, priority: spot.priority, sequence: spot.sequence, key, runs })
     }
 
@@ -57,7 +57,7 @@ impl Scheduler {
                 held.errand = Errand::Body;
             }
             self.with(index, |state, _| {
-                state.heads = state.heads.saturating_sub(u32::from(was_outstanding));
+                state.heads = state.heads.saturating_sub(u16::from(was_outstanding));
                 state.tell(turn);
             });
         }
@@ -74,7 +74,7 @@ impl Scheduler {
         let held = self.leases.expire(self.latest)?;
         self.since_start.expired += 1;
         let (spot, errand) = (held.spot, held.errand);
-        let origin = self.origins.get(spot.origin as usize)?.origin.clone();
+        let origin = self.particulars.get(spot.origin as usize)?.origin.clone()?;
         self.with(spot.origin, |state, shelf| {
             state.vacate(errand);
             state.take_back(shelf, spot, None);
@@ -161,7 +161,7 @@ impl OriginState {
     /// Takes in what the pacer says after a settlement.
     #[inline]
     fn learn(&mut self, pace: OriginPace, turn: Turn) {
-        self.pace = pace;
+        self.set_pace(pace);
         self.tell(turn);
     }
 

@@ -138,12 +138,12 @@ impl Scheduler {
             Waking::EarlierRun { ready, ticket: None } => Waking::EarlierRun { ready, ticket: Some(self.due.ticket()) },
             other => other,
         };
-        let (state, known) = woken((origin, self.config.classes.of(origin)), record, waking);
+        let (state, known) = woken(self.config.classes.of(origin), record, waking);
         let (place, class) = (state.place, state.class);
         if matches!(waking, Waking::ThisRun) {
             self.stuck_asleep -= u64::from(place.is_some_and(|place| place.at == Instant::NEVER));
         }
-        let index = self.place_state(state, known);
+        let index = self.place_state(origin, state, known);
         if let Some(place) = place {
             self.due.put(class, index, place);
         }
@@ -153,7 +153,7 @@ impl Scheduler {
     /// What an origin in memory waits for, and how many of its URLs are leased.
     pub(crate) fn describe_resident(&self, origin: &Origin, now: Instant) -> Option<(Waiting, u64)> {
         let state = self.state(origin)?;
-        Some((self.describe(state, self.particulars(origin)?, now), state.out.into()))
+        Some((self.describe(origin, (state, self.particulars(origin)?), now), state.out.into()))
     }
 
     /// What a sleeping origin waits for.
@@ -164,14 +164,14 @@ impl Scheduler {
         waking: Waking,
         now: Instant,
     ) -> Waiting {
-        let (state, known) = woken((origin, Class::default()), record, waking);
-        self.describe(&state, &known, now)
+        let (state, known) = woken(Class::default(), record, waking);
+        self.describe(origin, (&state, &known), now)
     }
 
     /// Up to `count` origins that may leave memory: those where nothing waits, then those due last.
     pub(crate) fn sleepers(&self, count: usize, run: u64) -> Vec<Sleeper> {
         let key = |index: u32, state: &OriginState| {
-            (state.place.map_or((Instant::NEVER, u64::MAX), |place| (place.at, place.ticket)), index)
+            (state.place.map_or((Instant::NEVER, u64::MAX), |place| (place.at, place.ticket())), index)
         };
         let late = self.leases.late_origins();
         let mut may: Vec<_> = self
@@ -193,7 +193,7 @@ impl Scheduler {
     /// An origin has left memory: its record is written.
     pub(crate) fn forget_sleeper(&mut self, sleeper: &Sleeper) {
         let Some(state) = self.origins.get_mut(sleeper.index as usize) else { return };
-        let mut gone = std::mem::replace(state, OriginState::new(sleeper.origin.clone(), Class::default()));
+        let mut gone = std::mem::replace(state, OriginState::new(Class::default()));
         gone.queue.clear(&mut self.shelf);
         if let Some(known) = self.particulars.get_mut(sleeper.index as usize) {
             let gone = std::mem::take(known);
@@ -209,22 +209,22 @@ impl Scheduler {
 
     fn sleeper(&self, index: u32, run: u64) -> Option<Sleeper> {
         let (state, known) = (self.origins.get(index as usize)?, self.particulars.get(index as usize)?);
-        let row = state.place.map(|place| Row { run, at: place.at, ticket: place.ticket });
+        let row = state.place.map(|place| Row { run, at: place.at, ticket: place.ticket() });
         let rest = Some(Box::new(state.rest(&self.shelf, run)));
         let record = OriginRecord { summary: state.settled_summary(&self.shelf, &known.summary), row, rest };
-        let (origin, old_row, stored) = (state.origin.clone(), known.row, known.stored);
+        let (origin, old_row, stored) = (known.origin.clone()?, known.row, known.stored);
         Some(Sleeper { index, origin, record, old_row, stored })
     }
 }
 
 /// What is known of an origin by its record.
-fn woken((origin, class): (&Origin, Class), record: OriginRecord, waking: Waking) -> (OriginState, Particulars) {
-    let mut state = OriginState::new(origin.clone(), class);
+fn woken(class: Class, record: OriginRecord, waking: Waking) -> (OriginState, Particulars) {
+    let mut state = OriginState::new(class);
     let OriginRecord { summary, row, rest } = record;
     state.received = summary.bytes();
     match (waking, rest) {
         (Waking::ThisRun, Some(rest)) => {
-            state.place = row.map(|row| Place { at: row.at, since: rest.since, ticket: row.ticket });
+            state.place = row.map(|row| Place::new(row.at, rest.since, row.ticket));
             state.wake(*rest);
         }
         (Waking::ThisRun, None) => state.count_all(&summary),
@@ -234,11 +234,11 @@ fn woken((origin, class): (&Origin, Class), record: OriginRecord, waking: Waking
                 state.set_turn(Turn { ready, ..state.turn() });
             }
             if summary.queued() > 0 {
-                state.place = Some(Place { at: ready.at, since: Instant::START, ticket: ticket.unwrap_or(u64::MAX) });
+                state.place = Some(Place::new(ready.at, Instant::START, ticket.unwrap_or(u64::MAX)));
             }
         }
     }
-    (state, Particulars { summary, row, stored: true })
+    (state, Particulars { origin: None, summary, row, stored: true })
 }
 
 impl OriginState {
@@ -252,7 +252,8 @@ impl OriginState {
     fn wake(&mut self, rest: Rest) {
         let Rest { run: _, since: _, turn, robots, hold, park, refusals, pace, waiting, deferred, damaged } = rest;
         self.set_turn(turn);
-        (self.refusals, self.pace) = (refusals, pace);
+        self.refusals = refusals;
+        self.set_pace(pace);
         waiting.into_iter().for_each(|waits| self.queue.waits(waits));
         self.change_rare(|rare| {
             (rare.robots, rare.hold, rare.park) = (robots, hold, park);
@@ -278,7 +279,7 @@ impl OriginState {
             hold: rare.hold,
             park: rare.park,
             refusals: self.refusals,
-            pace: self.pace,
+            pace: self.pace(),
             waiting: self.queue.levels().iter().map(|level| level.as_waits(shelf)).collect(),
             deferred: rare.deferred.iter().copied().collect(),
             damaged: rare.damaged.iter().copied().collect(),

@@ -130,7 +130,7 @@ impl Scheduler {
     /// itself does not read the name: it stands in a far place, and whoever reads the store needs it anyway.
     #[must_use]
     pub fn origin_of(&self, fill: &Fill) -> Option<&Origin> {
-        self.origins.get(fill.index as usize).map(|state| &state.origin)
+        self.particulars.get(fill.index as usize)?.origin.as_ref()
     }
 
     /// What to read for an origin that is due and holds nothing ready, or a retry whose instant has come.
@@ -150,8 +150,8 @@ impl Scheduler {
         if let Some(sequence) = level.first_hollow(&self.shelf) {
             return Some(Fill::one(index, level.priority, sequence, Kind::Again));
         }
-        let limit = level.next_fill.min(most).min(room / 64).max(1);
-        level.next_fill = level.next_fill.saturating_mul(2).min(most);
+        let limit = u32::from(level.next_fill).min(most).min(room / 64).max(1);
+        level.next_fill = u16::try_from(most).unwrap_or(u16::MAX).min(level.next_fill.saturating_mul(2));
         Some(Fill {
             index,
             priority: level.priority,
@@ -237,7 +237,7 @@ impl Scheduler {
         let Candidate { index, priority, sequence, queued } = candidate;
         let spot = Spot { origin: index, priority, sequence };
         let (pace, received) =
-            self.origins.get(index as usize).map(|state| (state.pace, state.received)).unwrap_or_default();
+            self.origins.get(index as usize).map(|state| (state.pace(), state.received)).unwrap_or_default();
         let id = self.leases.open(HeldLease { spot, key: queued.key, errand: Errand::Head, deadline });
         self.serve(index, |state, _| {
             state.heads += 1;

@@ -6,6 +6,7 @@ mod tests;
 mod wheel;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 
 use comity_policy::Instant;
 
@@ -45,8 +46,11 @@ pub(super) struct Place {
     /// When it became eligible: it is not due before, however old its told instant is. So an origin that needs no
     /// delay goes behind all that wait already.
     pub(super) since: Instant,
-    pub(super) ticket: u64,
+    /// The ticket and one, so that no place takes no more room than a place.
+    stamp: NonZeroU64,
 }
+
+const _: () = assert!(size_of::<Option<Place>>() == 24, "it stands in a record of two cache lines");
 
 /// Microseconds in a tick, as a power of two: 65.5 ms. It bounds no precision, only how many entries are ordered at once.
 const TICK_BITS: u32 = 16;
@@ -61,7 +65,7 @@ impl Due {
         let new = match (&*place, due) {
             (Some(old), Some(due)) if due.max(old.since) == old.at => return,
             (Some(old), Some(due)) => Place { at: due.max(old.since), ..*old },
-            (None, Some(due)) => Place { at: due.max(now), since: now, ticket: self.ticket() },
+            (None, Some(due)) => Place::new(due.max(now), now, self.ticket()),
             (_, None) => {
                 if let Some(old) = place.take() {
                     self.remove(origin, old);
@@ -79,7 +83,7 @@ impl Due {
     /// Takes an origin out.
     #[inline]
     pub(super) fn remove(&mut self, origin: u32, place: Place) {
-        let (entry, tick) = (Entry::new((place.at, place.ticket, origin)), tick_of(place.at));
+        let (entry, tick) = (Entry::new((place.at, place.ticket(), origin)), tick_of(place.at));
         if place.at == Instant::NEVER {
             self.stuck.remove(&origin);
         } else if tick == self.tick {
@@ -182,7 +186,7 @@ impl Due {
     /// Puts an origin to a place that it had before.
     #[inline]
     pub(super) fn put(&mut self, origin: u32, place: Place) {
-        let (entry, tick) = (Entry::new((place.at, place.ticket, origin)), tick_of(place.at));
+        let (entry, tick) = (Entry::new((place.at, place.ticket(), origin)), tick_of(place.at));
         if place.at == Instant::NEVER {
             self.stuck.insert(origin);
         } else if self.front.is_empty() || tick == self.tick {
@@ -234,6 +238,18 @@ impl Due {
 }
 
 impl Place {
+    /// A place with a ticket of less than 2⁶⁴ - 1; that one counts as the one before.
+    #[inline]
+    pub(super) const fn new(at: Instant, since: Instant, ticket: u64) -> Self {
+        Self { at, since, stamp: NonZeroU64::MIN.saturating_add(ticket) }
+    }
+
+    /// Drawn when it became eligible.
+    #[inline]
+    pub(super) const fn ticket(self) -> u64 {
+        self.stamp.get() - 1
+    }
+
     /// The instant under which it stands.
     #[inline]
     pub(super) const fn at(self) -> Instant {
