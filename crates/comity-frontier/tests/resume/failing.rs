@@ -65,7 +65,8 @@ async fn what_an_earlier_process_left_unsynced_is_safe_once_the_next_one_has_ope
     let mut store = Unsynced(MemoryStore::new(), Arc::clone(&unsynced));
     for run in 0..3 {
         let frontier = Local::open(store, SchedulerConfig::default(), ready(0)).unwrap();
-        assert_eq!(unsynced.load(Ordering::SeqCst), 0, "run {run}");
+        // A new store holds nothing that anybody was promised: its owner makes it safe with what comes first.
+        assert!(run == 0 || unsynced.load(Ordering::SeqCst) == 0, "run {run}");
         add(&frontier, &[&format!("http://a.test/{run}")]).await;
         assert!(unsynced.load(Ordering::SeqCst) > 0, "nothing is left to be lost in run {run}");
         // It dies here.
