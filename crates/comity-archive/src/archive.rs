@@ -1,18 +1,18 @@
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use comity_policy::{Clock, WallTime};
 
+use crate::answers::Answers;
 use crate::chain::{ChainFile, ChainHead, Line, SALT_BYTES};
 use crate::checkpoint::{CheckpointLog, Now};
 use crate::disk::{Disk, RealDisk, sync_folder};
-use crate::entropy::record_id;
+use crate::entropy::{random_tag, record_id};
 use crate::erase::journal::Journal;
 use crate::erase::{All, carry};
 use crate::names::{Names, RECORDS_END};
-use crate::prepare::{Prepared, Preparer};
+use crate::prepare::{Prepared, Preparer, lock};
 use crate::records::writer::RecordsWriter;
 use crate::recovery::recover;
 use crate::repeats::Payloads;
@@ -20,7 +20,7 @@ use crate::resume::last_head;
 use crate::robots_responses::RobotsResponses;
 use crate::stored::{Stored, StoredWarc};
 use crate::warc::writer::WarcWriter;
-use crate::{ArchiveConfig, ArchiveError, ConfigFacts, Entropy, Event, Record, UnsyncedEvidence};
+use crate::{ArchiveConfig, ArchiveError, ConfigFacts, CrawlLock, Entropy, Event, Record, UnsyncedEvidence, Use};
 
 /// The storage of one crawl: WARC files, record lines and their chain under one directory.
 ///
@@ -48,7 +48,6 @@ pub struct Archive {
     staged_from: Option<u64>,
     /// Flushed by the archive itself, not yet handed out.
     done: Vec<Stored>,
-    pub(crate) robots: RobotsResponses,
     pub(crate) payloads: Payloads,
     pub(crate) preparer: Arc<Preparer>,
     unchecked: u64,
@@ -61,6 +60,8 @@ pub struct Archive {
     has_safe_begin: bool,
     /// When the last checkpoint was made, or none was needed.
     checkpointed: WallTime,
+    /// Given back when all else is.
+    _lock: Arc<CrawlLock>,
 }
 
 /// Outcomes held between two flushes, at most.
@@ -81,7 +82,7 @@ impl Archive {
     /// ([`Archive::erase`]): one that was cut short is done to its end first. One process at a time.
     ///
     /// # Errors
-    /// When a setting cannot be used, the directory cannot be written, less than `min_free` is left, or the records
+    /// When a setting cannot be used, another process has the directory, it cannot be written, less than `min_free` is left, or the records
     /// that are there are damaged or fewer than `D/chain` says.
     pub fn create(
         dir: &Path,
@@ -108,6 +109,8 @@ impl Archive {
         for folder in [&warc_dir, &records_dir] {
             std::fs::create_dir_all(folder).map_err(|e| ArchiveError::io(folder, e))?;
         }
+        let lock = config.lock.clone();
+        let lock = lock.map_or_else(|| CrawlLock::take(dir, Use::Archive).map(Arc::new), Ok)?;
         let erasing = Journal::load(dir, config.signer.as_deref())?;
         if let Some(journal) = &erasing {
             tracing::info!(id = journal.id, "an erasure that was cut short goes on");
@@ -130,7 +133,6 @@ impl Archive {
             staged: Vec::new(),
             staged_from: None,
             done: Vec::new(),
-            robots: RobotsResponses::default(),
             payloads: Payloads::default(),
             preparer: Arc::new(Preparer {
                 dir: dir.to_owned(),
@@ -138,6 +140,8 @@ impl Archive {
                 format: config.format,
                 level: config.level,
                 coders: Mutex::default(),
+                crawl: Mutex::new(Arc::new(config.crawl.clone())),
+                robots: Mutex::default(),
             }),
             unchecked: 0,
             checkpoints: CheckpointLog::open(dir)?,
@@ -145,6 +149,7 @@ impl Archive {
             evidence: None,
             has_safe_begin: false,
             checkpointed: clock.wall(),
+            _lock: lock,
             config,
             clock,
             entropy,
@@ -269,15 +274,22 @@ impl Archive {
     /// As [`Archive::sync`]: then the old one holds, and the next checkpoint names it.
     pub fn reconfigure(&mut self, facts: ConfigFacts) -> Result<ConfigFacts, ArchiveError> {
         self.roll()?;
-        let before = self.config.crawl.replace(facts);
+        let before = self.replace_facts(facts);
         // Names it before it stands in the directory: `verify` takes either.
         match self.checkpoint().and_then(|()| self.store_head()) {
             Ok(()) => Ok(before),
             Err(error) => {
-                self.config.crawl.replace(before);
+                self.replace_facts(before);
                 Err(error)
             }
         }
+    }
+
+    /// What is prepared under the ones before is made anew in its turn.
+    fn replace_facts(&mut self, facts: ConfigFacts) -> ConfigFacts {
+        let before = self.config.crawl.replace(facts);
+        *lock(&self.preparer.crawl) = Arc::new(self.config.crawl.clone());
+        before
     }
 
     /// Where the open WARC ends validly, with its final name; `None` before the first record of a file.
@@ -416,7 +428,8 @@ impl Archive {
         self.records.discard();
         self.staged.clear();
         self.head = self.flushed_head;
-        (self.robots, self.payloads) = (RobotsResponses::default(), Payloads::default());
+        *lock(&self.preparer.robots) = RobotsResponses::default();
+        self.payloads = Payloads::default();
         if let Some(from) = self.staged_from.take()
             && let Err(error) = self.warc.cut(from)
         {
@@ -475,9 +488,8 @@ impl Archive {
 
     /// Stages the line of an event whose WARC records are written.
     pub(crate) fn stage_line(&mut self, line: &Line, warc: Option<StoredWarc>) -> Stored {
-        let text = line.to_text();
-        self.unchecked += text.len() as u64 + warc.as_ref().map_or(0, |place| place.end - place.offset);
-        self.records.stage(&text);
+        let length = self.records.stage(line);
+        self.unchecked += length as u64 + warc.as_ref().map_or(0, |place| place.end - place.offset);
         self.head = Some(line.head());
         let records_file = self.records.file_name().unwrap_or_default().into();
         Stored { seq: line.seq, record: line.commitment, records_file, warc, capture: None }
@@ -486,30 +498,4 @@ impl Archive {
     pub(crate) fn new_id(&mut self) -> Result<String, ArchiveError> {
         record_id(self.entropy.as_mut()).map_err(|e| ArchiveError::io(&self.dir, e))
     }
-}
-
-/// What became of events that are stored together, by their places.
-#[derive(Debug, Default)]
-struct Answers {
-    /// Staged, neither stored nor lost yet; oldest first.
-    staged: VecDeque<usize>,
-    all: Vec<(usize, Result<Stored, ArchiveError>)>,
-}
-
-impl Answers {
-    fn acknowledge(&mut self, stored: impl Iterator<Item = Stored>) {
-        for stored in stored {
-            self.all.extend(self.staged.pop_front().map(|at| (at, Ok(stored))));
-        }
-    }
-
-    fn lose(&mut self, error: &ArchiveError) {
-        self.all.extend(self.staged.drain(..).map(|at| (at, Err(error.again()))));
-    }
-}
-
-fn random_tag(entropy: &mut dyn Entropy) -> std::io::Result<String> {
-    let mut bytes = [0_u8; 3];
-    entropy.fill(&mut bytes)?;
-    Ok(data_encoding::HEXLOWER.encode(&bytes))
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use comity_policy::{Digest, Identity, Overrides};
 
-use crate::{ArchiveError, CheckpointSigner};
+use crate::{ArchiveError, CheckpointSigner, CrawlLock};
 
 /// The settings of an archive: the `[archive]` section, resolved, and what every file says about the crawl.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct ArchiveConfig {
     /// Bytes that must stay free on the device (default 2 GB); 0 switches the check off. Not checked on systems that
     /// do not say.
     pub min_free: u64,
+    /// The directory's lock, where the caller took it already, with what else lies there; `None` lets the archive take it.
+    pub lock: Option<Arc<CrawlLock>>,
     /// What signs the checkpoints; `None` leaves them unsigned.
     pub signer: Option<Arc<dyn CheckpointSigner>>,
     /// What every file says about the crawl.
@@ -99,6 +101,7 @@ impl ArchiveConfig {
             dedup: false,
             rollover: 1_000_000_000,
             min_free: 2_000_000_000,
+            lock: None,
             signer: None,
             crawl,
         }

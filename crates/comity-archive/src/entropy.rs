@@ -29,6 +29,13 @@ pub(crate) fn record_id(entropy: &mut dyn Entropy) -> io::Result<String> {
     Ok(format!("<urn:uuid:{}>", uuid_v4(bytes)))
 }
 
+/// The last part of file names, where the operator gives none.
+pub(crate) fn random_tag(entropy: &mut dyn Entropy) -> io::Result<String> {
+    let mut bytes = [0_u8; 3];
+    entropy.fill(&mut bytes)?;
+    Ok(data_encoding::HEXLOWER.encode(&bytes))
+}
+
 fn uuid_v4(random: [u8; 16]) -> String {
     let bits = u128::from_be_bytes(random);
     let bits = bits & !(0xf << 76) | (0x4 << 76);

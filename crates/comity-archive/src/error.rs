@@ -48,6 +48,15 @@ pub enum ArchiveError {
         /// How many serial numbers were tried.
         tried: u32,
     },
+    /// Another process has the crawl directory, or reads it.
+    Held {
+        /// Its lock file.
+        path: PathBuf,
+        /// Who, and what they do.
+        by: String,
+        /// What to do next.
+        advice: &'static str,
+    },
     /// A crawl cannot be written in another form.
     Export {
         /// The file that stands in the way.
@@ -89,6 +98,7 @@ impl ArchiveError {
             Self::Setting { name, problem } => Self::Setting { name, problem: problem.clone() },
             Self::Staged { limit } => Self::Staged { limit: *limit },
             Self::Names { folder, tried } => Self::Names { folder: folder.clone(), tried: *tried },
+            Self::Held { path, by, advice } => Self::Held { path: path.clone(), by: by.clone(), advice },
             Self::Export { path, problem } => Self::Export { path: path.clone(), problem: problem.clone() },
             Self::Chain { path, problem } => Self::Chain { path: path.clone(), problem: problem.clone() },
         }
@@ -98,6 +108,12 @@ impl ArchiveError {
     #[must_use]
     pub const fn is_full(&self) -> bool {
         matches!(self, Self::Full { .. })
+    }
+
+    /// True when another process has the directory: nothing was read or changed.
+    #[must_use]
+    pub const fn is_held(&self) -> bool {
+        matches!(self, Self::Held { .. })
     }
 }
 
@@ -115,6 +131,7 @@ impl fmt::Display for ArchiveError {
             Self::Setting { name, problem } => write!(f, "{name}: {problem}"),
             Self::Staged { limit } => write!(f, "{limit} outcomes are staged, flush before staging more"),
             Self::Names { folder, tried } => write!(f, "{}: {tried} file names are taken", folder.display()),
+            Self::Held { path, by, .. } => write!(f, "{}: the crawl directory is in use: {by}", path.display()),
             Self::Export { path, problem } | Self::Chain { path, problem } => {
                 write!(f, "{}: {problem}", path.display())
             }

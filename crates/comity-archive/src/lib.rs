@@ -53,8 +53,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `archive`, `event`, `config` | [`Archive`]: an [`Event`] in, a [`Stored`] out |
-//! | `prepare`, `repeats` | the work that needs no turn; which captures repeat an earlier one |
+//! | `prepare`, `draft`, `repeats` | the work that needs no turn; which captures repeat an earlier one |
 //! | `shared` | [`SharedArchive`]: many threads at once |
+//! | `lock` | [`CrawlLock`], [`ReadLock`]: one process at a time |
 //! | `index`, `recovery` | CDXJ; what is made of files that were left open |
 //! | `wacz` | [`write_wacz`]: a crawl as one file for replay |
 //! | `table` | with the feature `parquet`: `write_table`, a crawl as a Parquet table |
@@ -71,6 +72,7 @@
 #[cfg(test)]
 extern crate self as comity_archive;
 
+mod answers;
 mod append_file;
 mod archive;
 mod chain;
@@ -80,6 +82,7 @@ mod counting;
 mod digests;
 mod disk;
 mod dossier;
+mod draft;
 mod entropy;
 mod erase;
 mod error;
@@ -89,6 +92,7 @@ mod export;
 #[cfg(test)]
 mod fault_tests;
 mod index;
+mod lock;
 mod names;
 mod prepare;
 mod record;
@@ -119,6 +123,7 @@ pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target, TermsLink};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use export::{Proven, WarcCopied, WarcCopy, WarcCopyFacts, read_proven};
+pub use lock::{CrawlLock, LOCK_FILE, ReadLock, Use};
 pub use record::{
     AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, LicenceRecord, OmittedRecord, OptOutRecord,
     PurposeRecord, RECORD_SCHEMA, RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord,

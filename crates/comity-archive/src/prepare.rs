@@ -2,20 +2,23 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use comity_policy::{Capture, Spool, WallTime};
+use comity_policy::{Capture, Errand, Spool, WallTime};
 
+use crate::chain::SALT_BYTES;
 use crate::digests::BlockDigests;
+use crate::draft::{Beside, Draft, Exchange};
 use crate::entropy::record_id;
 use crate::index::IndexEntry;
 use crate::repeats::{Repeat, stated};
+use crate::robots_responses::RobotsResponses;
 use crate::warc::coder::Coder;
 use crate::warc::grammar::{RecordHeader, WarcType};
 use crate::warc::http_head::{self, StoredHead};
 use crate::warc::member::{Outgoing, write_member};
 use crate::warc::text::target_uri;
-use crate::{ArchiveError, Entropy, Event, Fetched, NotFetched, WarcFormat};
+use crate::{ArchiveError, CrawlFacts, Entropy, Event, Fetched, NotFetched, WarcFormat};
 
 /// Bodies up to this are compressed while an event is prepared, and wait in memory. Larger ones pass from where they lie
 /// into the file when their turn comes.
@@ -31,6 +34,9 @@ pub(crate) struct Preparer {
     pub(crate) level: u32,
     /// Idle compressors: as many as threads were at work at once.
     pub(crate) coders: Mutex<Vec<MemberCoder>>,
+    /// What every record says of the crawl: the configuration in force.
+    pub(crate) crawl: Mutex<Arc<CrawlFacts>>,
+    pub(crate) robots: Mutex<RobotsResponses>,
 }
 
 /// A compressor and the room that its members grow in, which is kept: only their bytes are allocated anew.
@@ -59,6 +65,17 @@ pub(crate) struct PreparedFetched<'a> {
     pub(crate) request: Option<Half>,
     /// The capture that the caller says this one repeats.
     pub(crate) stated: Option<Repeat>,
+    /// The index line of the response, but for its place; `None` where it repeats another.
+    pub(crate) entry: Option<IndexEntry>,
+    pub(crate) draft: Draft,
+}
+
+impl PreparedFetched<'_> {
+    /// What a record is made of.
+    pub(crate) fn exchange(&self, in_warc: bool) -> Exchange<'_> {
+        let Self { event, id, response, request, .. } = self;
+        Exchange { event, id, response: response.as_ref(), request: request.as_ref(), in_warc }
+    }
 }
 
 /// One half of an exchange, ready to be stored.
@@ -93,11 +110,33 @@ impl Preparer {
         let stated = response.as_ref().and_then(|half| stated(&event, half));
         // A capture that lies in no WARC can be named by a record, not by a WARC.
         let stated = stated.filter(|repeat| !self.warc || repeat.earlier.record_id.is_some());
-        let mut prepared = PreparedFetched { event, id, response, request, stated };
+        let mut salt = [0_u8; SALT_BYTES];
+        entropy.fill(&mut salt).map_err(|e| ArchiveError::io(&self.dir, e))?;
+        let (full, beside) = (response.as_ref().filter(|_| self.warc && stated.is_none()), self.beside(&event));
+        let entry = full.map(|half| index_entry(WarcType::Response, &event.capture, half, &half.digests));
+        let exchange = Exchange {
+            event: &event,
+            id: &id,
+            response: response.as_ref(),
+            request: request.as_ref(),
+            in_warc: self.warc,
+        };
+        let draft = Draft::of(exchange, stated.as_ref(), beside, salt).map_err(|e| ArchiveError::io(&self.dir, e))?;
+        let mut prepared = PreparedFetched { event, id, response, request, stated, entry, draft };
         if self.warc {
             self.compress(&mut prepared)?;
         }
         Ok(Prepared::Fetched(Box::new(prepared)))
+    }
+
+    /// What else is in force now.
+    pub(crate) fn beside(&self, event: &Fetched) -> Beside {
+        let digest = match &event.errand {
+            Errand::Judged(decision) => decision.robots.digest(),
+            Errand::Robots { .. } => None,
+        };
+        let robots_record = lock(&self.robots).find(event.capture.url.origin(), digest);
+        Beside { crawl: lock(&self.crawl).clone(), robots_record }
     }
 
     fn not_fetched<'a>(
@@ -125,7 +164,7 @@ impl Preparer {
         if let Some(half) = request {
             half.member = Some(self.member(&mut coder, request_record(capture, half, concurrent.as_deref()))?);
         }
-        self.coders.lock().unwrap_or_else(PoisonError::into_inner).push(coder);
+        lock(&self.coders).push(coder);
         Ok(())
     }
 
@@ -140,7 +179,7 @@ impl Preparer {
     }
 
     fn coder(&self) -> Result<MemberCoder, ArchiveError> {
-        let idle = self.coders.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = lock(&self.coders).pop();
         let made = || Ok(MemberCoder { coder: Coder::new(self.format, self.level)?, room: Vec::new() });
         idle.map_or_else(made, Ok).map_err(|e| ArchiveError::io(&self.dir, e))
     }
@@ -148,6 +187,11 @@ impl Preparer {
     fn new_id(&self, entropy: &mut dyn Entropy) -> Result<String, ArchiveError> {
         record_id(entropy).map_err(|e| ArchiveError::io(&self.dir, e))
     }
+}
+
+/// What these guard is whole between any two steps.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The response with its whole body.

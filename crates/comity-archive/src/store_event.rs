@@ -4,9 +4,10 @@ use comity_policy::{Errand, Spool};
 
 use crate::archive::Archive;
 use crate::digests::BlockDigests;
-use crate::prepare::{Half, Prepared, PreparedFetched, bare, index_entry, response_record, revisit_record};
-use crate::record::build::{self, Http, Made};
-use crate::record::metadata::{self, Changes};
+use crate::draft::Draft;
+use crate::prepare::{Half, Prepared, PreparedFetched, bare, index_entry, lock, response_record, revisit_record};
+use crate::record::build::{self, Made};
+use crate::record::metadata::{Block, Changes};
 use crate::record::{WarcPlace, WarcPlaces};
 use crate::repeats::{AnswerClass, Profile, Repeat, is_eligible, is_whole};
 use crate::stored::{Stored, StoredWarc};
@@ -14,7 +15,7 @@ use crate::warc::grammar::{RecordHeader, WarcType};
 use crate::warc::info::warcinfo;
 use crate::warc::member::Outgoing;
 use crate::warc::writer::Span;
-use crate::{ArchiveError, Basis, Earlier, Fetched, NotFetched, Target};
+use crate::{ArchiveError, Basis, Earlier, NotFetched, Target};
 
 impl Archive {
     /// Writes one event that is prepared.
@@ -36,36 +37,34 @@ impl Archive {
     }
 
     fn write_fetched(&mut self, prepared: &PreparedFetched<'_>) -> Result<Stored, ArchiveError> {
-        let PreparedFetched { event, id, response, request, .. } = prepared;
-        let capture = &event.capture;
         let repeat = self.repeat(prepared);
         let places = if self.config.warc { Some(self.put_exchange(prepared, repeat.as_ref())?) } else { None };
-        let http = Http {
-            request: request.as_ref().map(|half| &half.head),
-            payload_sha256: response.as_ref().map(|half| half.digests.payload_sha256),
-            repeat: repeat.as_ref(),
-        };
-        let made = Made {
-            crawl: &self.config.crawl,
-            record_id: bare(id).to_owned(),
-            warc: places,
-            robots_record: self.robots_record(event),
-        };
-        let record = build::fetched(event, &http, made);
-        let line = self.line(&record)?;
+        let anew = self.draft_anew(prepared, repeat.as_ref())?;
+        let draft = anew.as_ref().unwrap_or(&prepared.draft);
+        let line = draft.line(self.head, places.as_ref()).map_err(|e| ArchiveError::io(&self.dir, e))?;
         let mut place = None;
         if self.config.warc {
-            let mut header = RecordHeader::new(WarcType::Metadata, id, &capture.started.to_string());
-            header.push_target(capture.url.as_str());
-            header.push_some("WARC-Concurrent-To", response.as_ref().or(request.as_ref()).map(|half| half.id.as_str()));
-            let changes =
-                Changes { request: request.as_ref().map(|h| &h.head), response: response.as_ref().map(|h| &h.head) };
-            let block = metadata::block(&record, line.commitment, &changes);
+            let (header, block) = draft.metadata(line.commitment);
             self.put(WarcType::Metadata, header, block.as_bytes())?;
             place = Some(self.commit_event()?);
         }
         let capture = self.remember(prepared, repeat);
         Ok(Stored { capture, ..self.stage_line(&line, place) })
+    }
+
+    /// The record of an event for which something changed since it was prepared: the configuration, the robots.txt that is
+    /// remembered, or the capture that it repeats. With the salt that was drawn then.
+    fn draft_anew(
+        &self,
+        prepared: &PreparedFetched<'_>,
+        repeat: Option<&Repeat>,
+    ) -> Result<Option<Draft>, ArchiveError> {
+        let beside = self.preparer.beside(&prepared.event);
+        if repeat.is_some() == prepared.stated.is_some() && prepared.draft.rests_on(&beside) {
+            return Ok(None);
+        }
+        let made = Draft::of(prepared.exchange(self.config.warc), repeat, beside, prepared.draft.salt());
+        made.map(Some).map_err(|e| ArchiveError::io(&self.dir, e))
     }
 
     /// Which capture this one repeats: the one that the caller names, or one of this run with the same body.
@@ -87,7 +86,7 @@ impl Archive {
         if let (true, Errand::Robots { for_origin, .. }, Some(digest)) =
             (self.config.warc, &event.errand, event.robots_copy)
         {
-            self.robots.remember(for_origin, digest, bare(&half.id));
+            lock(&self.preparer.robots).remember(for_origin, digest, bare(&half.id));
         }
         let class = AnswerClass::of(&event.capture);
         if let Some(Repeat { earlier, profile }) = repeat {
@@ -128,7 +127,7 @@ impl Archive {
         let Some(url) = in_warc else { return Ok(self.stage_line(&line, None)) };
         let mut header = RecordHeader::new(WarcType::Metadata, id, &event.at.to_string());
         header.push_target(url.as_str());
-        let block = metadata::block(&record, line.commitment, &Changes::default());
+        let block = Block::of(&record, &Changes::default()).with(line.commitment);
         self.put(WarcType::Metadata, header, block.as_bytes())?;
         let stored = self.commit_event()?;
         Ok(self.stage_line(&line, Some(stored)))
@@ -146,7 +145,7 @@ impl Archive {
             Some(half) => {
                 let span = self.put_response(prepared, half, repeat)?;
                 next = span.offset + span.length;
-                Some(place(half, span))
+                Some(half.place(span))
             }
             None => None,
         };
@@ -155,7 +154,7 @@ impl Archive {
         let request = request.map(|(half, member)| {
             let span = self.warc.put_member(member);
             next = span.offset + span.length;
-            place(half, span)
+            half.place(span)
         });
         Ok(self.places(next, request, response))
     }
@@ -178,7 +177,9 @@ impl Archive {
             Some(member) => self.warc.put_member(member),
             None => self.warc.put(response_record(capture, half, &capture.body))?,
         };
-        self.warc.index(&index_entry(WarcType::Response, capture, half, &half.digests), span);
+        if let Some(entry) = &prepared.entry {
+            self.warc.index(entry, span);
+        }
         Ok(span)
     }
 
@@ -199,21 +200,12 @@ impl Archive {
         Ok(StoredWarc { file, offset: span.offset, end: span.offset + span.length })
     }
 
-    fn robots_record(&self, event: &Fetched) -> Option<String> {
-        match &event.errand {
-            Errand::Judged(decision) => self.robots.find(event.capture.url.origin(), decision.robots.digest()),
-            Errand::Robots { .. } => None,
-        }
-    }
-
     fn refusal_robots(&self, event: &NotFetched) -> Option<String> {
         match (&event.basis, &event.target) {
-            (Basis::Decision(decision), Target::Url(url)) => self.robots.find(url.origin(), decision.robots.digest()),
+            (Basis::Decision(decision), Target::Url(url)) => {
+                lock(&self.preparer.robots).find(url.origin(), decision.robots.digest())
+            }
             _ => None,
         }
     }
-}
-
-fn place(half: &Half, span: Span) -> WarcPlace {
-    WarcPlace { id: bare(&half.id).to_owned(), offset: span.offset, length: span.length }
 }

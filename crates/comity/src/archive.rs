@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_archive::{Archive, CheckpointSigner, CrawlFacts, Disk, EvidenceStore, OsEntropy, SharedArchive};
+use comity_archive::{
+    Archive, CheckpointSigner, CrawlFacts, CrawlLock, Disk, EvidenceStore, OsEntropy, SharedArchive, Use,
+};
 use comity_fetch::signature::SigningKey;
 use comity_frontier::RecordMark;
 use comity_gate::StateDir;
@@ -26,23 +28,26 @@ pub(crate) fn open(
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
     state: Option<Arc<StateDir>>,
-    (disk, work, exposed): (Arc<dyn Disk>, Work, Arc<Exposed>),
+    (disk, work, exposed, lock): (Arc<dyn Disk>, Work, Arc<Exposed>, Arc<CrawlLock>),
     queue: &mut dyn FnMut(u64, RecordMark) -> Result<(), Error>,
 ) -> Result<Store, Error> {
     let text = resolved_text(config)?;
-    let settings = settings(dir, config, &**clock, digest(&text));
+    let mut settings = settings(dir, config, &**clock, digest(&text));
+    settings.lock = Some(lock.clone());
     let mut archive = Archive::create_on(disk, dir, settings, clock.clone(), Box::new(OsEntropy))?;
     let (mark, whole) =
         (RecordMark::default(), |archive: &Archive| archive.chain_head().map_or(0, |head| head.seq + 1));
     mark.safe(whole(&archive));
     queue(whole(&archive), mark.clone())?;
     // Before anything else is written: what is too old is not gone on with.
+    lock.says(Use::Prune)?;
     prune(&mut archive, &config.archive, &**clock, false)?;
+    lock.says(Use::Crawl)?;
     let evidence = EvidenceStore::open(dir)?;
     mark.safe(whole(&archive));
     archive.rest_on(evidence.unsynced());
     let archive = SharedArchive::new(archive, Box::new(OsEntropy))?;
-    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), mark, exposed)))
+    Ok(Store::new(archive, evidence, dir.to_owned(), work, state, (clock.now(), mark, exposed), lock))
 }
 
 /// The settings of the archive in `dir`; `config_digest` is of the text in `crawl.toml`.

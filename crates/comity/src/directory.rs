@@ -2,6 +2,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use comity_archive::LOCK_FILE;
 use comity_store::Pending;
 use comity_url::CrawlUrl;
 
@@ -39,10 +40,12 @@ pub(crate) fn claim(dir: &Path) -> Result<Claim, Error> {
         read.map_err(|e| Error::directory(format!("{shown}/{MARK} cannot be read: {e}")))?;
         return Ok(Claim::Crawl(text));
     }
-    // A kill may leave the mark half written, and what was made beside it: nothing was crawled before it stood.
+    // A kill may leave the mark half written, and what was made beside it: nothing was crawled before it stood. The lock is taken
+    // before that.
     let is_begun = dir.join(NEW_MARK).exists();
-    let is_others =
-        |name: &std::ffi::OsStr| name != NEW_MARK && !(is_begun && BEGUN.iter().any(|begun| name == *begun));
+    let is_others = |name: &std::ffi::OsStr| {
+        name != NEW_MARK && name != LOCK_FILE && !(is_begun && BEGUN.iter().any(|begun| name == *begun))
+    };
     let occupied = fs::read_dir(dir)
         .is_ok_and(|entries| entries.filter_map(Result::ok).any(|entry| is_others(&entry.file_name())));
     if occupied {

@@ -5,16 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_archive::{
-    Archive, ArchiveError, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, files_that_name,
+    Archive, ArchiveError, CrawlLock, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, Use, files_that_name,
 };
 use comity_fetch::SystemClock;
-use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError, Keyspace, RecordMark, Store as _, StoreError};
+use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError, Keyspace, RecordMark, Store as _};
 use comity_gate::StateDir;
 use comity_policy::Clock;
 use comity_url::{CrawlUrl, Origin};
 
 use crate::config::{ArchiveConfig, ConfigFile, CrawlConfig};
-use crate::control::socket::{self, Door, NoDoor};
 use crate::directory::ScopeSeeds;
 use crate::{Error, archive, directory, open};
 
@@ -40,6 +39,7 @@ pub struct StoppedCrawl {
     _held: Held,
     /// Of what was named, in the queue and in the gate's memory.
     forgotten: u64,
+    lock: Arc<CrawlLock>,
 }
 
 impl StoppedCrawl {
@@ -50,6 +50,8 @@ impl StoppedCrawl {
     /// When there is none, another process has it ([`Error::is_held`]), or it cannot be read or written.
     pub fn open(dir: &Path, forget: Option<&Named>) -> Result<Self, Error> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        // Before anything is read: a crawl that starts this moment has it, wherever its queue is.
+        let lock = Arc::new(CrawlLock::take(dir, Use::Erase)?);
         let text = fs::read_to_string(dir.join("crawl.toml"))
             .map_err(|e| Error::directory(format!("{}/crawl.toml cannot be read: {e}", dir.display())))?;
         let file: ConfigFile = toml::from_str(&text)
@@ -62,7 +64,8 @@ impl StoppedCrawl {
         let config = changed.map_or_else(|| CrawlConfig::resolve(file), Ok)?;
         let mut held = Held::new(dir, &config, &clock)?;
         let digest = archive::digest(new_text.as_ref().unwrap_or(&text));
-        let settings = archive::settings(dir, &config, &*clock, digest);
+        let mut settings = archive::settings(dir, &config, &*clock, digest);
+        settings.lock = Some(lock.clone());
         let archive = Archive::create_on(Arc::new(RealDisk), dir, settings, clock.clone(), Box::new(OsEntropy))?;
         // An erasure is a line like others: counted before it is written, or pages whose records a power cut took would not
         // be missed by the next start.
@@ -74,7 +77,7 @@ impl StoppedCrawl {
             directory::write_mark(dir, &text)?;
         }
         let dir = dir.to_owned();
-        Ok(Self { archive, dir, clock, keeps: config.archive, _held: held, forgotten })
+        Ok(Self { archive, dir, clock, keeps: config.archive, _held: held, forgotten, lock })
     }
 
     /// Erases, or with `dry` only tells what would go. `tell` gets id and receipt before anything is erased: whatever
@@ -105,6 +108,7 @@ impl StoppedCrawl {
     /// # Errors
     /// As [`Archive::erase`].
     pub fn prune(mut self, dry: bool) -> Result<Vec<(&'static str, ErasureReport)>, Error> {
+        self.lock.says(Use::Prune)?;
         let reports = prune(&mut self.archive, &self.keeps, &*self.clock, dry)?;
         self.archive.close()?;
         Ok(reports)
@@ -159,24 +163,11 @@ pub(crate) fn prune(
     Ok(reports)
 }
 
-/// Keeps crawls from starting meanwhile: a crawl opens the gate's memory first, then its queue.
+/// What a crawl keeps beside its archive, held as a crawl holds it: one of an earlier version knows no other lock.
 #[derive(Debug)]
 struct Held {
     state: Option<StateDir>,
     queue: Option<DiskStore>,
-    /// The control socket, where the queue was in memory: such a crawl holds nothing else, and is never gone on with.
-    _door: Option<Door>,
-}
-
-/// Where no queue on disk is there to be held, the socket is. A system that makes none leaves this to the operator.
-fn door(dir: &Path) -> Result<Option<Door>, Error> {
-    let state = dir.join("state");
-    fs::create_dir_all(&state).map_err(|e| Error::directory(format!("{} cannot be made: {e}", state.display())))?;
-    match socket::bind(dir) {
-        Ok(door) => Ok(Some(door)),
-        Err(NoDoor::Taken(what)) => Err(FrontierError::from(StoreError::Held(what)).into()),
-        Err(NoDoor::Cannot(_)) => Ok(None),
-    }
 }
 
 impl Held {
@@ -188,8 +179,7 @@ impl Held {
         let state = has_state.then(|| StateDir::open(&gate, clock.wall())).transpose()?;
         let open = || DiskStore::open(&frontier, DiskSettings::default()).map_err(FrontierError::from);
         let queue = DiskStore::exists(&frontier).then(open).transpose()?;
-        let door = if queue.is_none() { door(dir)? } else { None };
-        Ok(Self { state, queue, _door: door })
+        Ok(Self { state, queue })
     }
 
     /// Pages whose records a power cut took are queued again, as when a crawl starts.

@@ -54,6 +54,7 @@ impl Error {
                 matches!(error, comity_frontier::FrontierError::Store(comity_frontier::StoreError::Held(_)))
             }
             Kind::State(error) => error.is_held(),
+            Kind::Archive(error) => error.is_held(),
             _ => false,
         }
     }
@@ -64,6 +65,7 @@ impl Error {
         match &*self.kind {
             Kind::Config(error) => error.advice(),
             Kind::State(error) => Some(error.hint()),
+            Kind::Archive(comity_archive::ArchiveError::Held { advice, .. }) => Some(advice),
             _ => None,
         }
     }
@@ -106,6 +108,7 @@ impl fmt::Display for Error {
             Kind::Fetch(error) => error.fmt(f),
             Kind::State(error) => write!(f, "[state] dir {error}"),
             Kind::Directory(what) | Kind::Internal(what) => f.write_str(what),
+            Kind::Archive(error) if error.is_held() => error.fmt(f),
             Kind::Archive(_) => {
                 f.write_str("the archive cannot be written; the crawl stopped, what was written is whole")
             }
@@ -120,6 +123,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.kind {
+            // One that is held is told in full.
+            Kind::Archive(error) if error.is_held() => None,
             Kind::Archive(error) => Some(error),
             Kind::Frontier(error) => Some(error),
             Kind::Sink(error) => Some(&**error),

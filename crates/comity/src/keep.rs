@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use comity_archive::{
-    ArchiveError, Basis, ConfigFacts, Context, Earlier, Event, EvidenceStore, Fetched, NotFetched, SharedArchive,
-    Target, TermsLink,
+    ArchiveError, Basis, ConfigFacts, Context, CrawlLock, Earlier, Event, EvidenceStore, Fetched, NotFetched,
+    SharedArchive, Target, TermsLink,
 };
 use comity_frontier::{Lease, RecordMark, RefusedLease, UserData, Visited};
 use comity_gate::StateDir;
@@ -78,6 +78,8 @@ pub(crate) struct Store {
     mark: RecordMark,
     /// Since when something is written that is not safe yet, here or into the queue.
     exposed: Arc<Exposed>,
+    /// Of the directory, until nobody writes there any more.
+    _lock: Arc<CrawlLock>,
 }
 
 /// What is made safe together with the archive.
@@ -330,6 +332,7 @@ impl Store {
         work: Work,
         state: Option<Arc<StateDir>>,
         (now, mark, exposed): (Instant, RecordMark, Arc<Exposed>),
+        lock: Arc<CrawlLock>,
     ) -> Self {
         Self {
             archive,
@@ -338,6 +341,7 @@ impl Store {
             beside: Mutex::new(Beside { evidence, state, begun: Pending::default(), synced: now }),
             mark,
             exposed,
+            _lock: lock,
         }
     }
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_archive::Disk;
+use comity_archive::{CrawlLock, Disk, Use};
 use comity_frontier::{Frontier, OtherRules, Store};
 use comity_gate::{OptOutFiles, StateDir};
 use comity_policy::Clock;
 
 use crate::config::{ConfigError, CrawlConfig};
-use crate::directory::Beginning;
+use crate::directory::{self, Beginning};
 use crate::keep;
 use crate::open::{self, Accepted, Queue, Work};
 use crate::{Error, archive, control};
@@ -45,14 +45,17 @@ pub(crate) fn open_all(
     (key, accepted): ([u8; 16], Accepted),
     stores: Stores,
 ) -> Result<Opened, Error> {
-    let (mut notes, mut beginning) = (Vec::new(), None);
+    let (mut notes, mut beginning, mut lock) = (Vec::new(), None, None);
     if let Some(dir) = dir {
+        // Nothing in it is read, or believed, before it is this process's alone.
+        directory::claim(dir)?;
+        lock = Some((dir, Arc::new(CrawlLock::take(dir, Use::Crawl)?)));
         (notes, beginning) = open::directory(dir, config, accepted.rules == OtherRules::Accept)?;
         config.optouts = with_own_optouts(dir, config)?;
     }
     let (config, work) = (&*config, stores.work);
     let stands = beginning.as_ref().map(|beginning| beginning.text.clone());
-    let parts = || open_parts(dir, config, clock, (key, accepted), stores);
+    let parts = || open_parts(lock, config, clock, (key, accepted), stores);
     let (begun, opened) = side_by_side(work, || beginning.map(Beginning::mark).transpose(), parts);
     let (begun, mut opened) = (begun?, opened?);
     if let Some(dir) = dir {
@@ -67,13 +70,13 @@ pub(crate) fn open_all(
 
 /// What stands beside the configuration in the directory.
 fn open_parts(
-    dir: Option<&Path>,
+    locked: Option<(&Path, Arc<CrawlLock>)>,
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
     (key, accepted): ([u8; 16], Accepted),
     Stores { queue, frontier, disk, work }: Stores,
 ) -> Result<Opened, Error> {
-    let mut notes = Vec::new();
+    let (mut notes, dir) = (Vec::new(), locked.as_ref().map(|(dir, _)| *dir));
     let exposed = Arc::new(keep::Exposed::new(clock.clone()));
     let follows = frontier.is_some();
     if follows {
@@ -87,9 +90,10 @@ fn open_parts(
     let (state, (mut queue, key)) = (state?, queue?);
     // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
     let mut settle = |whole, mark| queue.records_end_at(whole, mark).map(|note| notes.extend(note));
-    let open_archive =
-        |dir| archive::open(dir, config, clock, state.clone(), (disk, work, exposed.clone()), &mut settle);
-    let kept = dir.map(open_archive).transpose()?;
+    let open_archive = |(dir, lock)| {
+        archive::open(dir, config, clock, state.clone(), (disk, work, exposed.clone(), lock), &mut settle)
+    };
+    let kept = locked.map(open_archive).transpose()?;
     Ok(Opened { frontier: queue.frontier(), key, kept, state, notes, follows })
 }
 

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use comity_policy::Digest;
 use serde::Deserialize;
@@ -22,6 +22,9 @@ pub struct Line {
     /// The content, or what is left of it.
     pub content: Content,
 }
+
+/// Bytes of a line around its content, at most.
+const ROUND: usize = 384;
 
 /// What a line holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +74,17 @@ struct Wire<'a> {
 impl Line {
     /// The line that follows `head`.
     pub(crate) fn following(head: Option<ChainHead>, salt: [u8; SALT_BYTES], body: String) -> Self {
-        let (seq, prev) = head.map_or((0, GENESIS), |head| (head.seq + 1, head.link));
         let commitment = commitment(&salt, body.as_bytes());
+        Self::committed(head, (salt, commitment), body)
+    }
+
+    /// The same where the commitment, of that salt and body, is known.
+    pub(crate) fn committed(
+        head: Option<ChainHead>,
+        (salt, commitment): ([u8; SALT_BYTES], Digest),
+        body: String,
+    ) -> Self {
+        let (seq, prev) = head.map_or((0, GENESIS), |head| (head.seq + 1, head.link));
         let link = link(seq, prev, commitment);
         Self { seq, prev, commitment, link, content: Content::Kept { salt: salt.to_vec(), body } }
     }
@@ -109,20 +121,27 @@ impl Line {
     /// The line as it is written, without its line end.
     #[must_use]
     pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.write_to(&mut text);
+        text
+    }
+
+    /// Adds it to a text.
+    pub(crate) fn write_to(&self, text: &mut String) {
         let Self { seq, prev, commitment, link, content } = self;
-        match content {
-            Content::Kept { salt, body } => {
-                let salt = data_encoding::HEXLOWER.encode(salt);
-                format!(
-                    "{{\"v\":1,\"seq\":{seq},\"prev\":\"{prev}\",\"salt\":\"{salt}\",\"commitment\":\"{commitment}\",\
-                     \"link\":\"{link}\",\"body\":{body}}}"
-                )
-            }
-            Content::Erased(note) => format!(
-                "{{\"v\":1,\"seq\":{seq},\"prev\":\"{prev}\",\"commitment\":\"{commitment}\",\"link\":\"{link}\",\
-                 \"erased\":{note}}}"
-            ),
+        let (Content::Kept { body: value, .. } | Content::Erased(value)) = content;
+        text.reserve(value.len() + ROUND);
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{{\"v\":1,\"seq\":{seq},\"prev\":\"{prev}\"");
+        if let Content::Kept { salt, .. } = content {
+            text.push_str(",\"salt\":\"");
+            data_encoding::HEXLOWER.encode_append(salt, text);
+            text.push('"');
         }
+        let member = if matches!(content, Content::Kept { .. }) { "body" } else { "erased" };
+        let _ = write!(text, ",\"commitment\":\"{commitment}\",\"link\":\"{link}\",\"{member}\":");
+        text.push_str(value);
+        text.push('}');
     }
 
     /// The text of the record that the line holds, or that stands in its tombstone; `None` when it was erased.

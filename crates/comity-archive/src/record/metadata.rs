@@ -11,17 +11,37 @@ pub(crate) struct Changes<'a> {
     pub(crate) response: Option<&'a StoredHead>,
 }
 
-/// The `application/warc-fields` block of an event (archive reference §10): standard names first, then `comity-*`.
-///
-/// `commitment` ties it to the record line, whose content it repeats in part.
-pub(crate) fn block(record: &Record, commitment: Digest, changes: &Changes<'_>) -> String {
+/// The `application/warc-fields` block of an event (archive reference §10): standard names first, then `comity-*`; in two parts,
+/// between which the record's commitment comes.
+#[derive(Debug)]
+pub(crate) struct Block {
+    before: String,
+    after: String,
+}
+
+impl Block {
+    pub(crate) fn of(record: &Record, changes: &Changes<'_>) -> Self {
+        Self { before: before(record), after: after(record, changes) }
+    }
+
+    /// The block; `commitment` ties it to the record line, whose content it repeats in part.
+    pub(crate) fn with(&self, commitment: Digest) -> String {
+        format!("{}comity-record: sha256:{commitment}\r\n{}", self.before, self.after)
+    }
+}
+
+fn before(record: &Record) -> String {
     let mut fields = Fields::default();
     fields.push_some("via", record.discovery.via.as_deref());
     fields.push_some("hopsFromSeed", Some(hops(record)).filter(|hops| !hops.is_empty()).as_deref());
     fields.push_some("fetchTimeMs", record.time.total_ms.map(|ms| ms.to_string()).as_deref());
     fields.push_some("comity-head-ms", head(record).map(|ms| ms.to_string()).as_deref());
     fields.push_some("comity-latency-ms", record.time.head_ms.map(|ms| ms.to_string()).as_deref());
-    fields.push("comity-record", &format!("sha256:{commitment}"));
+    fields.text
+}
+
+fn after(record: &Record, changes: &Changes<'_>) -> String {
+    let mut fields = Fields::default();
     fields.push("comity-errand", &record.errand);
     fields.push("comity-outcome", &record.outcome);
     fields.push("comity-reason", &record.reason);

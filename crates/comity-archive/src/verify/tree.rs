@@ -55,7 +55,7 @@ pub(super) struct Entry {
 }
 
 /// What comity writes into a crawl directory. The report is made of the rest, on demand: nothing speaks for the page itself.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "crawl.toml",
     "configs",
     "chain",
@@ -65,6 +65,7 @@ const KNOWN: [&str; 10] = [
     "warc",
     "evidence",
     "state",
+    crate::LOCK_FILE,
     crate::erase::REPORT_FILE,
 ];
 

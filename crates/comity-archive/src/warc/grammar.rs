@@ -36,7 +36,7 @@ impl WarcType {
 }
 
 /// The header of one record while it is put together. Values are made safe here, and only here.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RecordHeader {
     text: String,
 }

@@ -181,11 +181,11 @@ fn of_config(fault: &Fault) -> bool {
     fault.kind == FaultKind::Config || fault.file.starts_with("configs/")
 }
 
-/// Every file below `dir`, sorted.
+/// Every file below `dir`, sorted; but for the lock, which says who had the directory, and proves nothing.
 fn all_files(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    for path in entries.filter(|path| !path.ends_with(comity_archive::LOCK_FILE)) {
         if path.is_dir() { files.extend(all_files(&path)) } else { files.push(path) }
     }
     files.sort();

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use comity::url::{CrawlUrl, Origin};
 use comity::{Erased, StoppedCrawl};
-use comity_archive::{Depth, Erasure, ErasureReport, Listed, Named};
+use comity_archive::{ArchiveError, Depth, Erasure, ErasureReport, Listed, Named, ReadLock};
 use serde_json::json;
 
 use super::print;
@@ -84,10 +84,21 @@ pub(crate) fn prune(args: &PruneArgs) -> Result<Exit, Failure> {
 
 fn open(dir: &Path, forget: Option<&Named>) -> Result<StoppedCrawl, Failure> {
     StoppedCrawl::open(dir, forget).map_err(|error| {
-        let is_held = error.is_held();
+        let (is_held, is_advised) = (error.is_held(), error.advice().is_some());
         let failure = Failure::from(error);
-        if is_held { failure.hint("a crawl runs there: stop it, or wait for its end") } else { failure }
+        if is_held && !is_advised { failure.hint("a crawl runs there: stop it, or wait for its end") } else { failure }
     })
+}
+
+/// For whoever hands out what is there: nothing is erased from the directory until this is dropped. `None` while a crawl runs,
+/// which erases nothing.
+pub(crate) fn reading(dir: &Path) -> Result<Option<ReadLock>, Failure> {
+    let lock = ReadLock::take(dir).map_err(|error| match &error {
+        ArchiveError::Held { advice, .. } => Failure::storage(error.to_string()).hint(*advice),
+        error => Failure::storage(error.to_string()),
+    })?;
+    none_begun(dir)?;
+    Ok(lock)
 }
 
 /// Whoever only reads does not hand out what was ordered to go, nor ends what was begun.

@@ -9,7 +9,7 @@ pub(crate) fn run(dir: &Path, args: &TableArgs) -> Result<Exit, Failure> {
     use comity_archive::{ArchiveError, TableRows, write_table};
 
     let TableArgs { parquet, all } = args;
-    super::erase::none_begun(dir)?;
+    let _held = super::erase::reading(dir)?;
     if !dir.join("records").is_dir() {
         return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
     }

@@ -1,7 +1,7 @@
 use comity_archive::{ArchiveError, WaczSettings, write_wacz};
 use comity_policy::Clock as _;
 
-use super::erase::none_begun;
+use super::erase::reading;
 use super::print;
 use crate::args::WaczArgs;
 use crate::exit::{Exit, Failure};
@@ -13,7 +13,7 @@ pub(crate) fn run(args: &WaczArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("{} holds no WARC files", dir.display()))
             .hint("give the folder that `comity crawl --dir` wrote, without --no-warc"));
     }
-    none_begun(dir)?;
+    let _held = reading(dir)?;
     let settings = WaczSettings { title: title.clone(), created: comity_fetch::SystemClock::new().wall() };
     let report = write_wacz(dir, out, &settings).map_err(|error| match error {
         ArchiveError::Export { .. } => Failure::usage(error.to_string()),

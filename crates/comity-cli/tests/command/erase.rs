@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use comity_archive::{CrawlLock, Use};
 use serde_json::Value;
 
 use super::verify::copy_tree;
@@ -74,6 +75,7 @@ pub(crate) fn one_origin(home: &Path, crawled: &Path) {
     let origin = largest(&before);
     let authority = origin.strip_prefix("http://").unwrap();
     let shown = dir.to_str().unwrap();
+    held(home, &dir);
     let asked =
         ["erase", shown, "--origin", &origin, "--records", "--mentions", "--reason", "they asked", "--request", "R-1"];
     let told = comity(home, &[&asked[..], &["--dry-run", "--json"]].concat());
@@ -105,6 +107,30 @@ pub(crate) fn one_origin(home: &Path, crawled: &Path) {
     let again = comity(home, &asked);
     assert_eq!(again.status.code(), Some(1), "there is nothing left: {}", stderr(&again));
     killed(home, crawled, &origin);
+}
+
+/// Whoever finds the directory taken is told by whom, and what to do. Nobody reads what is being erased.
+fn held(home: &Path, dir: &Path) {
+    let (shown, config, out) = (dir.to_str().unwrap(), dir.join("crawl.toml"), home.join("held"));
+    let (config, out) = (config.to_str().unwrap(), out.to_str().unwrap());
+    let erase = ["erase", shown, "--url", "http://a.test/", "--reason", "x", "--request", "R-0"];
+    let (prune, crawl) = (["prune", shown], ["crawl", "--config", config, "--dir", shown]);
+    let (wacz, export) = (["wacz", shown, "--out", out], ["export", shown, "--for", "search", "--out", out]);
+    let refused = |command: &[&str], by: &str| {
+        let ran = comity(home, command);
+        let said = stderr(&ran);
+        assert_eq!(ran.status.code(), Some(5), "{command:?}: {said}");
+        let who = format!("process {}", std::process::id());
+        assert!(said.contains(by) && said.contains(&who) && said.contains("wait for its end"), "{command:?}: {said}");
+    };
+    let lock = CrawlLock::take(dir, Use::Crawl).unwrap();
+    for command in [&erase[..], &prune, &crawl] {
+        refused(command, "a crawl runs in it");
+    }
+    lock.says(Use::Erase).unwrap();
+    for command in [&erase[..], &prune, &crawl, &wacz, &export] {
+        refused(command, "an erasure changes it");
+    }
 }
 
 /// Killed at some instant, another time each, until one is done: the next `--resume` does the rest.

@@ -2,6 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use comity_archive::{CrawlLock, Use};
 use comity_fetch::SystemClock;
 use comity_frontier::{DiskStore, Frontier, OtherRules};
 use comity_gate::{Gate, StateDir};
@@ -61,6 +62,7 @@ pub(super) struct Stopped {
     prints: Prints,
     /// Keeps crawls from starting meanwhile.
     _state: Option<Arc<StateDir>>,
+    _lock: CrawlLock,
 }
 
 impl Running {
@@ -194,12 +196,13 @@ impl Stopped {
                 "{shown} holds no crawl whose queue is on disk; give the folder of a crawl (--dir D of comity crawl)"
             )));
         }
+        let lock = CrawlLock::take(dir, Use::Steer)?;
         let text = fs::read_to_string(dir.join("crawl.toml"))
             .map_err(|e| Error::directory(format!("{shown}/crawl.toml cannot be read: {e}")))?;
         let file: ConfigFile = toml::from_str(&text)
             .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
         let config = CrawlConfig { store: QueueStore::Disk, ..CrawlConfig::resolve(file)? };
-        Self::over(dir, &config, archive::fresh_key()?)
+        Self::over(dir, &config, archive::fresh_key()?, lock)
     }
 
     pub(super) fn create(dir: &Path, file: ConfigFile, prints: Option<&Prints>) -> Result<Self, Error> {
@@ -210,13 +213,14 @@ impl Stopped {
         let Claim::Fresh = directory::claim(dir)? else {
             return Err(Error::directory(format!("{} holds a crawl already", dir.display())));
         };
+        let lock = CrawlLock::take(dir, Use::Steer)?;
         let fresh = archive::fresh_key()?;
         let of_export = prints.and_then(Prints::key).filter(|key| prints == Some(&Prints::of(config.keys, *key)));
         open::mark(dir, &config, None)?;
-        Self::over(dir, &config, of_export.unwrap_or(fresh))
+        Self::over(dir, &config, of_export.unwrap_or(fresh), lock)
     }
 
-    fn over(dir: &Path, config: &CrawlConfig, fresh: [u8; 16]) -> Result<Self, Error> {
+    fn over(dir: &Path, config: &CrawlConfig, fresh: [u8; 16], lock: CrawlLock) -> Result<Self, Error> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         // Held first, as a crawl does: the files of a queue mean nothing to who looks while another process writes them. A state
         // directory that crawls share tells nothing about this one.
@@ -236,6 +240,7 @@ impl Stopped {
             parks: Mutex::new(ParkFile::open(dir, clock.wall())?),
             prints: Prints::of(config.keys, key),
             _state: state,
+            _lock: lock,
             clock,
         })
     }

@@ -20,24 +20,26 @@ fn gone() -> Named {
     Named::Origin(Origin::parse("http://a.test").unwrap())
 }
 
-/// A queue in memory and a state directory elsewhere: nothing of the crawl is locked but its socket.
-#[cfg(unix)]
+/// A queue in memory and a state directory elsewhere: nothing of the crawl is locked but the directory. Nor is anything else of
+/// one that is just starting.
 #[test]
 fn a_running_crawl_is_left_alone_wherever_its_queue_is() {
     let elsewhere = tempfile::tempdir().unwrap();
     let dir = crawl(&format!("[frontier]\nstore = \"memory\"\n[state]\ndir = {:?}\n", elsewhere.path()));
-    fs::create_dir(dir.path().join("state")).unwrap();
-    let running = socket::bind(dir.path()).unwrap();
+    let running = CrawlLock::take(dir.path(), Use::Crawl).unwrap();
     for forget in [None, Some(gone())] {
         let error = StoppedCrawl::open(dir.path(), forget.as_ref()).unwrap_err();
         assert!(error.is_held(), "{error:?}");
+        assert!(error.to_string().contains("a crawl runs in it"), "{error}");
+        assert_eq!(error.advice(), Some("stop it, or wait for its end"));
         assert!(!dir.path().join("records").exists(), "it was looked at first");
     }
     drop(running);
     let stopped = StoppedCrawl::open(dir.path(), Some(&gone())).unwrap();
-    assert!(matches!(socket::bind(dir.path()), Err(NoDoor::Taken(_))), "no crawl starts meanwhile");
+    let error = CrawlLock::take(dir.path(), Use::Crawl).unwrap_err();
+    assert!(error.to_string().contains("an erasure changes it"), "no crawl starts meanwhile: {error}");
     drop(stopped);
-    assert!(socket::bind(dir.path()).is_ok());
+    CrawlLock::take(dir.path(), Use::Crawl).unwrap();
 }
 
 /// The archive is looked at first: where it is damaged, nothing was forgotten.

@@ -3,7 +3,7 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 
-use comity_archive::{Archive, ArchiveConfig, Backing, CrawlFacts, Disk, OsEntropy};
+use comity_archive::{Archive, ArchiveConfig, Backing, CrawlFacts, CrawlLock, Disk, OsEntropy, Use};
 use comity_policy::{Identity, WallTime};
 
 use super::*;
@@ -79,7 +79,8 @@ impl Backing for BusyFile {
 
 fn keeper(dir: &Path, disk: &BusyDisk, clock: &Arc<SetClock>) -> Keeper {
     let identity = Identity::new("TestBot/1.0", "https://bot.example/about", &[], Vec::new()).unwrap();
-    let settings = ArchiveConfig::new(CrawlFacts::new("test", identity));
+    let lock = Arc::new(CrawlLock::take(dir, Use::Crawl).unwrap());
+    let settings = ArchiveConfig { lock: Some(lock.clone()), ..ArchiveConfig::new(CrawlFacts::new("test", identity)) };
     let archive =
         Archive::create_on(Arc::new(disk.clone()), dir, settings, clock.clone(), Box::new(OsEntropy)).unwrap();
     let archive = SharedArchive::new(archive, Box::new(OsEntropy)).unwrap();
@@ -91,6 +92,7 @@ fn keeper(dir: &Path, disk: &BusyDisk, clock: &Arc<SetClock>) -> Keeper {
         Work::Inline,
         None,
         (clock.now(), comity_frontier::RecordMark::default(), Arc::new(Exposed::new(clock.clone()))),
+        lock,
     );
     let settings = SitemapSettings { mode: Sitemaps::Off, most: 0 };
     Keeper::new(Some(store), clock.clone(), Arc::new(Sites::new(settings, false)), Listeners::default())

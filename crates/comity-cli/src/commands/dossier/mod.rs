@@ -10,7 +10,7 @@ use comity_archive::{ArchiveError, DossierFacts, DossierPages, DossierSettings, 
 use comity_url::{CrawlUrl, Origin};
 
 use self::gathered::Gathered;
-use super::erase::none_begun;
+use super::erase::reading;
 use super::print;
 use crate::args::DossierArgs;
 use crate::exit::{Exit, Failure};
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &DossierArgs) -> Result<Exit, Failure> {
     if !dir.join("records").is_dir() {
         return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
     }
-    none_begun(dir)?;
+    let _held = reading(dir)?;
     let origin = origin(&args.origin)?;
     let out = args.out.clone().unwrap_or_else(|| default_name(&origin));
     let settings = DossierSettings { origin, with_others: *with_others };

@@ -24,7 +24,7 @@ use comity_archive::{ArchiveError, Record, read_proven};
 use self::folder::Folder;
 use self::judge::{Judge, Runs};
 use self::write::{Facts, Writer};
-use super::erase::none_begun;
+use super::erase::reading;
 use super::print;
 use crate::args::ExportArgs;
 use crate::exit::{Exit, Failure};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
             Failure::usage(format!("{} holds no crawl", args.dir.display())).hint("give the folder of the crawl")
         );
     }
-    none_begun(&args.dir)?;
+    let _held = reading(&args.dir)?;
     let folder = Folder::create(&args.out)?;
     let first = First::read(&args.dir, args.recheck).map_err(|error| storage(&error))?;
     let today = if args.recheck { Some(ask::today(args, &first.origins)?) } else { None };

@@ -1,0 +1,229 @@
+//! `D/lock`: one process at a time changes a crawl directory, and nothing is erased under somebody who reads it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::ArchiveError;
+
+/// The file's name in the crawl directory.
+pub const LOCK_FILE: &str = "lock";
+
+/// Bytes of it that are read.
+const MOST_READ: u64 = 256;
+
+/// What a process does with a crawl directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Use {
+    /// Crawls.
+    Crawl,
+    /// Erases what was named.
+    Erase,
+    /// Erases what is too old.
+    Prune,
+    /// Looks at, and changes, the queue of a crawl that is stopped.
+    Steer,
+    /// Writes an archive without a crawl.
+    Archive,
+}
+
+impl Use {
+    /// The word that stands in the file.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Crawl => "crawl",
+            Self::Erase => "erase",
+            Self::Prune => "prune",
+            Self::Steer => "steer",
+            Self::Archive => "archive",
+        }
+    }
+
+    fn of_word(word: &str) -> Option<Self> {
+        [Self::Crawl, Self::Erase, Self::Prune, Self::Steer, Self::Archive].into_iter().find(|one| one.word() == word)
+    }
+
+    const fn is_erasing(self) -> bool {
+        matches!(self, Self::Erase | Self::Prune)
+    }
+
+    /// For whoever meets the lock: who has the directory, and what to do.
+    const fn told(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Crawl => ("a crawl runs in it", "stop it, or wait for its end"),
+            Self::Erase => ("an erasure changes it", "wait for its end"),
+            Self::Prune => ("what is too old is being erased from it", "wait for its end"),
+            Self::Steer => ("its queue is looked at or changed", "wait for the end of that command"),
+            Self::Archive => ("an archive is written in it", "wait for its end"),
+        }
+    }
+}
+
+/// A crawl directory that is this process's alone, from [`CrawlLock::take`] until it is dropped.
+///
+/// The system's lock of the open file is what holds, not the file: it goes with the process, however that ends, and the file stays.
+/// Its text tells others who has it, and is nothing more.
+#[derive(Debug)]
+pub struct CrawlLock {
+    file: File,
+    path: PathBuf,
+}
+
+/// A crawl directory that is read: until this is dropped nobody begins to change it.
+#[derive(Debug)]
+pub struct ReadLock {
+    _file: File,
+}
+
+impl CrawlLock {
+    /// Takes the directory, which exists.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Held`] when somebody else has it or reads it; [`ArchiveError::Io`] when the file cannot be made.
+    pub fn take(dir: &Path, what: Use) -> Result<Self, ArchiveError> {
+        let path = dir.join(LOCK_FILE);
+        let io = |source| ArchiveError::io(&path, source);
+        // Not cut short: it may be another's.
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(held(&path, &file)),
+            // Some network file systems have none: what keeps two crawls apart there are the locks of queue and memory.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                tracing::warn!(path = %path.display(), "this file system knows no locks: nothing keeps a second process out");
+            }
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        let lock = Self { file, path };
+        lock.says(what)?;
+        Ok(lock)
+    }
+
+    /// From here on others are told this.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn says(&self, what: Use) -> Result<(), ArchiveError> {
+        let text = format!("{} process {}\n", what.word(), std::process::id());
+        let mut file = &self.file;
+        let emptied = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
+        emptied.and_then(|_| file.write_all(text.as_bytes())).map_err(|source| ArchiveError::io(&self.path, source))
+    }
+}
+
+impl ReadLock {
+    /// Holds the directory for reading. `None` where nobody has to be kept out: while a crawl runs, which erases nothing and
+    /// leaves what is written, and in a directory from before there was a lock.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Held`] while something is erased from it.
+    pub fn take(dir: &Path) -> Result<Option<Self>, ArchiveError> {
+        let path = dir.join(LOCK_FILE);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ArchiveError::io(&path, error)),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => match holder(&file) {
+                (Some(what), _) if what.is_erasing() => Err(held(&path, &file)),
+                _ => Ok(None),
+            },
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+            Err(TryLockError::Error(error)) => Err(ArchiveError::io(&path, error)),
+        }
+    }
+}
+
+/// Who has it, as the file says.
+fn holder(file: &File) -> (Option<Use>, String) {
+    let mut text = String::new();
+    // It may be changed this moment: what cannot be read is not known.
+    let mut file = file;
+    drop(file.seek(SeekFrom::Start(0)));
+    drop(file.take(MOST_READ).read_to_string(&mut text));
+    let (word, who) = text.trim_end().split_once(' ').unwrap_or_default();
+    let who = if who.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ') { who.to_owned() } else { String::new() };
+    (Use::of_word(word), who)
+}
+
+/// The error for whoever did not get it.
+fn held(path: &Path, file: &File) -> ArchiveError {
+    let path = path.to_owned();
+    // Readers share it: what the file says is of whoever had it before.
+    if file.try_lock_shared().is_ok() {
+        drop(file.unlock());
+        let (by, advice) = ("it is being read, by an export or a command like it".to_owned(), "wait for its end");
+        return ArchiveError::Held { path, by, advice };
+    }
+    let (what, who) = holder(file);
+    let (doing, advice) = what.map_or(("another process has it", "wait for its end"), Use::told);
+    let by = if who.is_empty() { doing.to_owned() } else { format!("{doing} ({who})") };
+    ArchiveError::Held { path, by, advice }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(error: ArchiveError) -> String {
+        assert!(error.is_held(), "{error:?}");
+        error.to_string()
+    }
+
+    #[test]
+    fn one_at_a_time_and_the_other_is_told_who() {
+        let dir = tempfile::tempdir().unwrap();
+        for (what, told_of) in [
+            (Use::Crawl, "a crawl runs in it"),
+            (Use::Erase, "an erasure changes it"),
+            (Use::Steer, "its queue is looked at"),
+        ] {
+            let lock = CrawlLock::take(dir.path(), what).unwrap();
+            for second in [Use::Crawl, Use::Erase, Use::Prune] {
+                let told = told(CrawlLock::take(dir.path(), second).unwrap_err());
+                assert!(told.contains(told_of) && told.contains(&format!("process {}", std::process::id())), "{told}");
+            }
+            drop(lock);
+        }
+        CrawlLock::take(dir.path(), Use::Crawl).unwrap();
+    }
+
+    #[test]
+    fn readers_share_it_and_keep_changes_out() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(ReadLock::take(dir.path()).unwrap().is_none(), "no lock was ever made");
+        drop(CrawlLock::take(dir.path(), Use::Erase).unwrap());
+        let (one, other) = (ReadLock::take(dir.path()).unwrap(), ReadLock::take(dir.path()).unwrap());
+        assert!(one.is_some() && other.is_some());
+        // The erasure of before is not named.
+        let told = told(CrawlLock::take(dir.path(), Use::Prune).unwrap_err());
+        assert!(told.contains("it is being read"), "{told}");
+        drop((one, other));
+        CrawlLock::take(dir.path(), Use::Prune).unwrap();
+    }
+
+    #[test]
+    fn a_crawl_may_be_read_and_an_erasure_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = CrawlLock::take(dir.path(), Use::Crawl).unwrap();
+        assert!(ReadLock::take(dir.path()).unwrap().is_none());
+        lock.says(Use::Prune).unwrap();
+        told(ReadLock::take(dir.path()).unwrap_err());
+        lock.says(Use::Crawl).unwrap();
+        assert!(ReadLock::take(dir.path()).unwrap().is_none());
+    }
+
+    /// Whatever stands in the file, the lock is the system's: a text of a process that is gone holds nothing.
+    #[test]
+    fn what_the_file_says_holds_nobody_out() {
+        let dir = tempfile::tempdir().unwrap();
+        for text in ["crawl process 1\n", "", "\u{1b}[31m", "erase", "nonsense of many words"] {
+            std::fs::write(dir.path().join(LOCK_FILE), text).unwrap();
+            assert!(ReadLock::take(dir.path()).unwrap().is_some(), "{text:?}");
+            drop(CrawlLock::take(dir.path(), Use::Crawl).unwrap());
+        }
+    }
+}
