@@ -51,7 +51,7 @@ impl LogStore {
         let (mut rows, mut rest) = (Rows::new(), bytes.as_slice());
         while let Some((batch, after)) = framed(rest) {
             match batch.and_then(decode) {
-                Some(batch) => apply(&mut rows, batch),
+                Some(batch) => apply(&mut rows, &batch),
                 // The last one: its bytes had not all arrived.
                 None if after.is_empty() => break,
                 None => {
@@ -81,7 +81,7 @@ impl Store for LogStore {
             });
         }
         self.len += frame.len() as u64;
-        apply(&mut self.rows, batch);
+        apply(&mut self.rows, &batch);
         Ok(())
     }
 
@@ -100,22 +100,22 @@ impl Store for LogStore {
     }
 }
 
-fn apply(rows: &mut Rows, batch: WriteBatch) {
-    for (space, key) in batch.deletes {
-        rows.entry(space).or_default().remove(&key);
+fn apply(rows: &mut Rows, batch: &WriteBatch) {
+    for (space, key) in batch.deletes() {
+        rows.entry(space).or_default().remove(key);
     }
-    for (space, key, value) in batch.inserts {
-        rows.entry(space).or_default().insert(key, value);
+    for (space, key, value) in batch.inserts() {
+        rows.entry(space).or_default().insert(key.to_vec(), value.to_vec());
     }
 }
 
 /// A batch as it stands in the file.
 fn encode(batch: &WriteBatch) -> Result<Vec<u8>, StoreError> {
-    let deletes = batch.deletes.iter().map(|(space, key)| (space, key, None));
-    let inserts = batch.inserts.iter().map(|(space, key, value)| (space, key, Some(value)));
+    let deletes = batch.deletes().map(|(space, key)| (space, key, None));
+    let inserts = batch.inserts().map(|(space, key, value)| (space, key, Some(value)));
     let mut body = Vec::new();
     for (space, key, value) in deletes.chain(inserts) {
-        body.push(number(*space)?);
+        body.push(number(space)?);
         body.extend(length(key)?);
         body.extend(key);
         body.push(u8::from(value.is_some()));

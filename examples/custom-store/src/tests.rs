@@ -27,7 +27,9 @@ fn scratch() -> tempfile::TempDir {
 }
 
 fn insert(key: u8, value: &[u8]) -> WriteBatch {
-    WriteBatch { inserts: vec![(Keyspace::Queue, vec![key], value.to_vec())], ..WriteBatch::default() }
+    let mut batch = WriteBatch::default();
+    batch.insert(Keyspace::Queue, vec![key], value.to_vec());
+    batch
 }
 
 /// Keys of the queue.
