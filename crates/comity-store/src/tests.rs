@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
 use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
