@@ -428,8 +428,7 @@ impl Archive {
         self.records.discard();
         self.staged.clear();
         self.head = self.flushed_head;
-        *lock(&self.preparer.robots) = RobotsResponses::default();
-        self.payloads = Payloads::default();
+        (*lock(&self.preparer.robots), self.payloads) = (RobotsResponses::default(), Payloads::default());
         if let Some(from) = self.staged_from.take()
             && let Err(error) = self.warc.cut(from)
         {
