@@ -52,6 +52,12 @@ pub(crate) fn optout_files() -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
+/// Takes out of the notes what holds for nearly everybody: that the opt-out file which nobody named has nothing in it yet.
+pub(crate) fn without_usual(notes: &mut Vec<String>) {
+    let own = user_file().map(|path| path.with_file_name("optout.jsonl").display().to_string());
+    notes.retain(|note| !own.as_ref().is_some_and(|own| note.starts_with(&format!("{own} does not exist yet"))));
+}
+
 /// All layers of a `crawl` command, laid over each other.
 pub(crate) fn of_crawl(args: &LayerArgs) -> Result<ConfigFile, Failure> {
     Ok(Layers::of(args)?.merged())
@@ -70,24 +76,35 @@ pub(crate) fn file_of_crawl(args: &LayerArgs) -> Result<ConfigFile, Failure> {
 
 /// What the variables `COMITY_SECTION_KEY` say over these files. Those that are near no setting are named.
 pub(crate) fn environment(files: &ConfigFile) -> Result<Environment, Failure> {
-    let environment = read_environment(files)?;
+    Ok(noted(read_environment(files)?))
+}
+
+/// The same for commands that read no crawl's file, in which a variable may be named as `credentials_env`.
+fn apart(files: &ConfigFile) -> Result<Environment, Failure> {
+    Ok(noted(Environment::read_apart(variables(), files)?))
+}
+
+fn noted(environment: Environment) -> Environment {
     for name in environment.ignored() {
         say(&format!("note: {name} is no setting; `comity config keys` lists them"));
     }
-    Ok(environment)
+    environment
 }
 
 fn read_environment(files: &ConfigFile) -> Result<Environment, Failure> {
+    Ok(Environment::read(variables(), files)?)
+}
+
+fn variables() -> impl Iterator<Item = (String, String)> {
     let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
-    let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
-    Ok(Environment::read(variables, files)?)
+    std::env::vars_os().map(move |(name, value)| (text(name), text(value)))
 }
 
 /// The layers of a command that asks one origin for its robots.txt.
 pub(crate) fn of_asker(args: &AskerArgs, origin: &Origin) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
-    environment(&settings)?.lay_over(&mut settings);
+    apart(&settings)?.lay_over(&mut settings);
     let mut flags = ConfigFile::default();
     flags.agent.name.clone_from(&args.name);
     flags.agent.contact.clone_from(&args.contact);
@@ -103,7 +120,7 @@ pub(crate) fn of_files(given: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     if let Some(file) = given {
         settings.overlay(ConfigFile::read(file)?);
     }
-    environment(&settings)?.lay_over(&mut settings);
+    apart(&settings)?.lay_over(&mut settings);
     Ok(settings)
 }
 

@@ -90,7 +90,7 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Lets the crawl connect to a non-public network: `"127.0.0.0/8"`.
+    /// Lets the crawl connect to a non-public network, `"127.0.0.0/8"`: once for each.
     pub fn allow_addresses(mut self, network: &str) -> Self {
         self.file.fetch.allow_addresses.get_or_insert_default().push(network.to_owned());
         self

@@ -242,8 +242,9 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Keeps the queue of [`CrawlerBuilder::dir`] in this store instead of on the machine's disk: for a simulation, whose disk
-    /// outlives the crawl and fails on purpose. Without a directory nothing is kept in it.
+    /// Keeps the queue of [`CrawlerBuilder::dir`] in this store instead of in files of comity's own: another key-value engine, or a disk
+    /// that fails on purpose. It outlives the crawl, which goes on with what is in it; what an implementation owes is the contract of
+    /// [`Store`], which `comity-frontier/tests/conformance/suite.rs` holds it to. Without a directory nothing is kept in it.
     pub fn frontier_store(mut self, store: Box<dyn Store>) -> Self {
         self.parts.store = Some(store);
         self

@@ -1,13 +1,14 @@
 //! What happens in a crawl, for whoever listens: hooks, called at once, and a bounded channel.
 
+mod channel;
+
 use std::fmt;
 use std::sync::Arc;
 
 use comity_policy::{Digest, Reason};
 use comity_url::{CrawlUrl, Origin};
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
 
+use self::channel::{Receiver, Sender};
 use crate::{UrlEnding, UrlOutcome, handler};
 
 /// Something that happened.
@@ -29,6 +30,8 @@ pub enum Event {
     Ended {
         /// The URL.
         url: CrawlUrl,
+        /// Where it was found; `None` for a seed.
+        via: Option<CrawlUrl>,
         /// What became of it.
         ending: UrlEnding,
         /// Requests of it so far.
@@ -79,23 +82,37 @@ pub(crate) type Filter = Arc<dyn Fn(Proposed<'_>) -> bool + Send + Sync>;
 pub(crate) struct Listeners {
     pub(crate) hooks: Vec<Hook>,
     pub(crate) filters: Vec<Filter>,
-    sender: broadcast::Sender<Event>,
+    sender: Sender,
 }
 
 /// The events of a crawl, from when this was asked for ([`Crawler::events`](crate::Crawler::events)).
 ///
-/// Nothing waits for whoever reads them: [`Events::HELD`] are held, and of a reader that is further behind the oldest are lost;
-/// [`Events::missed`] says how many. Hooks miss none.
+/// Nothing waits for whoever reads them: [`Events::HELD`] are held, of [`Events::HELD_BYTES`] at most, and of a reader that is further
+/// behind the oldest are lost; [`Events::missed`] says how many. Hooks miss none.
 #[derive(Debug)]
 pub struct Events {
-    receiver: broadcast::Receiver<Event>,
+    receiver: Receiver,
     missed: u64,
+}
+
+impl Event {
+    /// What it takes in memory, nearly.
+    fn bytes(&self) -> usize {
+        let of = |url: &CrawlUrl| url.as_str().len();
+        let urls = match self {
+            Self::Robots(seen) => of(&seen.url) + seen.origin.as_str().len(),
+            Self::Skipped { url, via, .. } => of(url) + of(via),
+            Self::Ended { url, via, .. } => of(url) + via.as_ref().map_or(0, of),
+            Self::Paused | Self::Resumed => 0,
+        };
+        size_of::<Self>() + urls
+    }
 }
 
 impl Listeners {
     /// Tells everybody; costs nothing where nobody listens.
     pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
-        if self.hooks.is_empty() && self.sender.receiver_count() == 0 {
+        if self.hooks.is_empty() && !self.sender.has_readers() {
             return;
         }
         let event = event();
@@ -104,13 +121,14 @@ impl Listeners {
                 tracing::error!(?event, "a hook panicked; the crawl goes on");
             }
         }
-        // An error says that nobody listens on the channel.
-        drop(self.sender.send(event));
+        if self.sender.has_readers() {
+            self.sender.send(event);
+        }
     }
 
     pub(crate) fn ended(&self, outcome: UrlOutcome<'_>) {
-        let UrlOutcome { url, ending, attempt } = outcome;
-        self.tell(|| Event::Ended { url: url.clone(), ending, attempt });
+        let UrlOutcome { url, via, ending, attempt } = outcome;
+        self.tell(|| Event::Ended { url: url.clone(), via: via.cloned(), ending, attempt });
     }
 
     /// Whether a URL may be queued: by every filter. One that panics lets nothing through.
@@ -136,7 +154,7 @@ impl Listeners {
 
 impl Default for Listeners {
     fn default() -> Self {
-        Self { hooks: Vec::new(), filters: Vec::new(), sender: broadcast::Sender::new(Events::HELD) }
+        Self { hooks: Vec::new(), filters: Vec::new(), sender: Sender::new(Events::HELD, Events::HELD_BYTES) }
     }
 }
 
@@ -150,15 +168,14 @@ impl Events {
     /// Events that are held for a reader. Our choice: a second of a fast crawl.
     pub const HELD: usize = 4096;
 
+    /// Bytes of the URLs in them, and of the events themselves. Our choice: 1 KiB for each that is held. All readers share them.
+    pub const HELD_BYTES: usize = Self::HELD << 10;
+
     /// The next event; `None` when the crawl is over. Cancel-safe: an event that was not given is given next.
     pub async fn next(&mut self) -> Option<Event> {
-        loop {
-            match self.receiver.recv().await {
-                Ok(event) => return Some(event),
-                Err(RecvError::Lagged(events)) => self.missed += events,
-                Err(RecvError::Closed) => return None,
-            }
-        }
+        let (event, missed) = self.receiver.next().await;
+        self.missed += missed;
+        event
     }
 
     /// How many events came too fast, and are lost to this reader.

@@ -132,8 +132,8 @@ impl Trip {
         self.visited.as_deref()?.user_data.as_ref()
     }
 
-    pub(crate) const fn outcome(&self, ending: UrlEnding) -> UrlOutcome<'_> {
-        UrlOutcome { url: &self.url, ending, attempt: self.attempt }
+    pub(crate) fn outcome(&self, ending: UrlEnding) -> UrlOutcome<'_> {
+        UrlOutcome { url: &self.url, via: self.via.as_ref(), ending, attempt: self.attempt }
     }
 
     fn context(&self) -> Context {

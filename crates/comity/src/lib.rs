@@ -30,6 +30,7 @@ mod builder;
 pub mod config;
 mod context;
 pub mod control;
+mod count;
 mod crawler;
 mod directory;
 mod engine;

@@ -10,6 +10,8 @@ use comity_url::CrawlUrl;
 pub struct UrlOutcome<'a> {
     /// The URL.
     pub url: &'a CrawlUrl,
+    /// The page, redirect or sitemap on which it was found; `None` for a seed.
+    pub via: Option<&'a CrawlUrl>,
     /// What became of it.
     pub ending: UrlEnding,
     /// Requests of it so far, 1 for the first; one that was never requested says 1 too.

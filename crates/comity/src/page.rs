@@ -166,19 +166,20 @@ impl Page {
         &self.0.decision.preferences
     }
 
-    /// Links in document order; empty when it is no HTML page.
+    /// Links in document order, those of `Link` fields among them; empty for what has none, and for a sitemap or a feed.
     #[must_use]
     pub fn links(&self) -> &[Link] {
         self.0.extracted.as_ref().map_or(&[], |page| &page.links)
     }
 
-    /// What its head says, when it is an HTML page.
+    /// What its head says: title, metas, canonical URL, licences. Without any of it for what is not HTML: plain text, a PDF, an image. `None`
+    /// for a sitemap or a feed. What its response fields say too stands in [`Page::signals`].
     #[must_use]
     pub fn head(&self) -> Option<&HeadFacts> {
         self.0.extracted.as_ref().map(|page| &page.head)
     }
 
-    /// Its title, when it is an HTML page that has one.
+    /// Its title, when it is HTML that has one.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.head()?.title.as_deref()

@@ -9,6 +9,8 @@ use comity_frontier::Waiting;
 use comity_policy::{Override, Reason, WallTime};
 use comity_signals::Purpose;
 
+use crate::count::Count;
+
 /// What a crawl did: every URL that was looked at stands in exactly one count.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
@@ -105,7 +107,7 @@ impl fmt::Display for OverrideUse {
         let lifted: Vec<String> = self.lifted.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
         let end = if self.ran_out { "; it ran out during the crawl" } else { "" };
         writeln!(f, "override   {}", self.by)?;
-        write!(f, "           for {} URLs it lifted: {}{end}", self.urls, or_none(&lifted.join(", ")))
+        write!(f, "           for {} it lifted: {}{end}", Count(self.urls, "URL"), or_none(&lifted.join(", ")))
     }
 }
 
@@ -163,7 +165,7 @@ impl Summary {
         }
         let most = |counts: &BTreeMap<Reason, u64>| counts.iter().max_by_key(|(_, n)| **n).map(|(reason, _)| *reason);
         let why = if let Some(waiting) = self.waiting.first() {
-            format!("{} waits: {}", waiting.origin, self.describe(waiting))
+            format!("{}: {}", waiting.origin, self.describe(waiting))
         } else if let Some(reason) = most(&self.refused).or_else(|| most(&self.failed)) {
             format!("{} ({reason})", reason.text())
         } else if let End::Limit(key) = self.end {
@@ -202,44 +204,39 @@ impl fmt::Display for Summary {
         }
         let statuses: Vec<String> = self.fetched.iter().map(|(status, n)| format!("{status}: {n}")).collect();
         let kept: u64 = self.fetched.values().sum();
-        writeln!(f, "fetched    {kept} pages ({})", or_none(&statuses.join(", ")))?;
+        writeln!(f, "fetched    {} ({})", Count(kept, "page"), or_none(&statuses.join(", ")))?;
         writeln!(
             f,
-            "also       {} redirects, {} robots.txt requests, {} retries",
-            self.redirects, self.robots, self.retries
+            "also       {}, {}, {}",
+            Count(self.redirects, "redirect"),
+            Count(self.robots, "robots.txt request"),
+            Count(self.retries, "retry")
         )?;
         if self.revisits > 0 {
-            writeln!(f, "revisits   {} visits of known pages, {} of them unchanged", self.revisits, self.unchanged)?;
+            writeln!(
+                f,
+                "revisits   {} of known pages, {} of them unchanged",
+                Count(self.revisits, "visit"),
+                self.unchanged
+            )?;
         }
         if self.sitemaps > 0 || self.listed > 0 {
             let damaged = self.sitemaps_damaged;
             writeln!(
                 f,
-                "sitemaps   {}, and feeds, listed {} URLs; {damaged} damaged or none",
-                self.sitemaps, self.listed
+                "sitemaps   {}, and feeds, listed {}; {damaged} damaged or none",
+                self.sitemaps,
+                Count(self.listed, "URL")
             )?;
         }
-        reasons(f, "refused", &self.refused)?;
-        reasons(f, "withheld", &self.withheld)?;
-        if !self.denied.is_empty() {
-            let denied: Vec<String> = self.denied.iter().map(|(purpose, n)| format!("{purpose}: {n}")).collect();
-            writeln!(f, "denied     URLs that deny a use, wanted here or not: {}", denied.join(", "))?;
-        }
-        reasons(f, "failed", &self.failed)?;
-        reasons(f, "not queued", &self.links_left)?;
-        if self.merged > 0 {
-            writeln!(f, "merged     {} URLs, other spellings of queued ones by [keys]", self.merged)?;
-        }
-        if self.links_nofollow > 0 {
-            writeln!(f, "nofollow   {} links not followed", self.links_nofollow)?;
-        }
+        self.fmt_left_out(f)?;
         self.fmt_waited(f)?;
         writeln!(
             f,
-            "bytes      {} of bodies in {:.1} s, {} origins",
+            "bytes      {} of bodies in {:.1} s, {}",
             self.bytes,
             self.elapsed.as_secs_f64(),
-            self.origins
+            Count(self.origins, "origin")
         )?;
         for file in &self.files {
             writeln!(f, "file       {}", file.display())?;
@@ -253,15 +250,39 @@ impl fmt::Display for Summary {
 }
 
 impl Summary {
+    /// What was not fetched, not kept or not queued, and why.
+    fn fmt_left_out(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        reasons(f, "refused", &self.refused)?;
+        reasons(f, "withheld", &self.withheld)?;
+        if !self.denied.is_empty() {
+            let denied: Vec<String> = self.denied.iter().map(|(purpose, n)| format!("{purpose}: {n}")).collect();
+            writeln!(f, "denied     URLs that deny a use, wanted here or not: {}", denied.join(", "))?;
+        }
+        reasons(f, "failed", &self.failed)?;
+        reasons(f, "not queued", &self.links_left)?;
+        if self.merged > 0 {
+            writeln!(f, "merged     {}, other spellings of queued ones by [keys]", Count(self.merged, "URL"))?;
+        }
+        if self.links_nofollow > 0 {
+            writeln!(f, "nofollow   {} not followed", Count(self.links_nofollow, "link"))?;
+        }
+        Ok(())
+    }
+
     /// Clocks, then the addresses that were waited for: those that cost most first.
     fn fmt_waited(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut waited: Vec<_> = self.waited.iter().collect();
         waited.sort_by_key(|(_, (_, held))| std::cmp::Reverse(*held));
         for (clock, (turns, held)) in waited {
-            writeln!(f, "waited     {turns} turns, {:.1} s in all: {}", held.as_secs_f64(), clock.text())?;
+            writeln!(f, "waited     {}, {:.1} s in all: {}", Count(*turns, "turn"), held.as_secs_f64(), clock.text())?;
         }
         for (address, turns, held) in self.waited_most(3) {
-            writeln!(f, "waited     {turns} turns, {:.1} s in all, for the address {address}", held.as_secs_f64())?;
+            writeln!(
+                f,
+                "waited     {}, {:.1} s in all, for the address {address}",
+                Count(turns, "turn"),
+                held.as_secs_f64()
+            )?;
         }
         Ok(())
     }
@@ -272,23 +293,30 @@ impl Summary {
             End::Limit(key) => format!("the limit {key} was reached"),
             End::Stopped => "stopped on request".to_owned(),
         };
-        writeln!(f, "ended      {end}, {} URLs were not reached", self.left)?;
+        writeln!(f, "ended      {end}, {} not reached", Count(self.left, "URL"))?;
         self.fmt_waiting(f)
     }
 
     fn fmt_waiting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.end == End::Finished && self.left > 0 {
-            writeln!(f, "left       {} URLs wait longer than this crawl lingers", self.left)?;
+            writeln!(f, "left       {} to be fetched after longer than this crawl lingers", Count(self.left, "URL"))?;
         }
         if let Some(next) = self.next_visit.filter(|_| self.scheduled > 0) {
             let (hours, count) = (next.as_secs_f64() / 3600.0, self.scheduled);
             writeln!(
                 f,
-                "again      {count} pages are to be visited anew, the first in {hours:.1} h: run the crawl again then"
+                "again      {} to be visited anew, the first in {hours:.1} h: run the crawl again then",
+                Count(count, "page")
             )?;
         }
         for waiting in self.waiting.iter().take(10) {
-            writeln!(f, "waits      {} ({} URLs): {}", waiting.origin, waiting.queued, self.describe(waiting))?;
+            writeln!(
+                f,
+                "waits      {} ({}): {}",
+                waiting.origin,
+                Count(waiting.queued, "URL"),
+                self.describe(waiting)
+            )?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod bench;
 mod docs;
 mod fuzz;
 mod layers;
+mod packages;
 mod peers;
 mod sim;
 mod step;
@@ -28,6 +29,7 @@ cargo xtask <command>
   sim --week                 a week of 10,000 origins x 40 pages, each page again every day
   docs                       check the links of the documentation; build it as a book, where mdbook is here
   layers                     check that the crates' dependencies point down only
+  packages                   pack every crate, and build what is packed of the lowest ones
   peers [--install]          list the peers of the tests and whether they are here
 ";
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["sim", flags @ ..] => sim::Plan::parse(flags).and_then(|plan| plan.run()),
         ["docs"] => docs::command(),
         ["layers"] => layers::check(),
+        ["packages"] => packages::command(),
         ["peers", flags @ ..] => peers::command(flags),
         ["" | "help" | "--help" | "-h"] | [] => {
             print(HELP);

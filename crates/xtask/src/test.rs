@@ -1,6 +1,6 @@
 use std::process::Command;
 
-use crate::{docs, layers, peers, print, sim, step};
+use crate::{docs, layers, packages, peers, print, sim, step};
 
 /// What `cargo xtask test` runs.
 pub(crate) struct Plan {
@@ -33,6 +33,7 @@ impl Plan {
     pub(crate) fn run(&self) -> Result<(), String> {
         layers::check()?;
         docs::check()?;
+        packages::check()?;
         if self.install {
             peers::install_missing(self.size)?;
         }
@@ -44,6 +45,7 @@ impl Plan {
             step::run("optional features", &mut self.with_peers(optional_features()))?;
             step::run("tables", &mut self.with_peers(tables("comity-archive", &["--lib"])))?;
             step::run("tables, by other readers", &mut self.with_peers(tables("comity-cli", &["--test", "peer"])))?;
+            packages::pack()?;
             docs::command()?;
             sim::Plan::of(sim::SEEDS_OF_ALL).run()?;
         }

@@ -25,7 +25,7 @@ pub(crate) struct NewArgs {
     /// URL or e-mail address at which a site reaches you [default: that of `comity init`, else one to fill in].
     #[arg(long, value_name = "URL|E-MAIL")]
     pub(crate) contact: Option<String>,
-    /// The checkout of comity that the crate depends on, as a whole path or as seen from NAME; required until comity is published.
+    /// The checkout of comity that the crate depends on, as seen from here or whole; required until comity is published.
     #[arg(long, value_name = "DIR")]
     pub(crate) comity: Option<PathBuf>,
 }

@@ -35,7 +35,8 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
         for address in crawler.listens() {
             say(&format!("listening on http://{address}/"));
         }
-        let summary = watched(crawler, shown).await?;
+        let mut summary = watched(crawler, shown).await?;
+        settings::without_usual(&mut summary.notes);
         if args.json {
             print(&summary_json(&summary, &dir).to_string())?;
         } else {
@@ -74,7 +75,7 @@ fn next(summary: &Summary, dir: &Path) -> String {
     let dir = dir.display();
     let why = summary.refusals() + summary.failed.values().sum::<u64>() > 0;
     match (summary.exit_code(), summary.pages()) {
-        (_, 0) => {
+        (_, 0) if summary.left == 0 => {
             format!("next: comity records {dir} shows each decision; comity explain URL --dir {dir} tells one in words")
         }
         (3, _) => format!("next: comity crawl --dir {dir} goes on, with a higher limit"),

@@ -94,6 +94,7 @@ fn a_crawl_is_steered_through_its_socket_killed_and_steered_through_its_queue() 
     assert_eq!(stuck[0]["reason"], "park.operator");
     let urls = lines(home.path(), &["frontier", "list", text(&dir), "--origin", &origins[1], "--limit", "0", "--json"]);
     assert_eq!(Some(urls.len() as u64), stuck[0]["queued"].as_u64(), "every URL of it, once");
+    explained(home.path(), &dir, &urls);
     let seed = format!("{}/added", origins[0]);
     let added = lines(home.path(), &["frontier", "seed", text(&dir), &seed, "--json"]);
     assert_eq!((&added[0]["outcome"], &added[0]["url"]), (&"new".into(), &seed.as_str().into()));
@@ -111,6 +112,8 @@ fn a_crawl_is_steered_through_its_socket_killed_and_steered_through_its_queue() 
     let parked = lines(home.path(), &["frontier", "list", text(&dir), "--parked", "--json"]);
     assert_eq!((parked.len(), &parked[0]["why"]), (1, &"its owner called".into()));
 
+    explained(home.path(), &dir, &urls);
+
     // It goes on, and knows: the other sites are finished, this one is not asked.
     let output = start(home.path(), &served, &dir).wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
@@ -123,6 +126,25 @@ fn a_crawl_is_steered_through_its_socket_killed_and_steered_through_its_queue() 
     assert_eq!(asked(&observer, 1).len(), PAGES as usize, "nothing of the parked site is lost");
     assert!(asked(&observer, 0).contains_key("/added"));
     runtime.block_on(served.shutdown());
+}
+
+/// URLs in the queue of a parked site, from its running crawl and from the stopped one: each is explained, none has a record.
+fn explained(home: &Path, dir: &Path, queued: &[Value]) {
+    for (place, row) in [(0, &queued[0]), (queued.len() - 1, &queued[queued.len() - 1])] {
+        let url = row["url"].as_str().unwrap();
+        let told = comity(home, &["explain", url, "--dir", text(dir)]);
+        let said = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert_eq!(told.status.code(), Some(0), "{said}{}", stderr(&told));
+        assert!(said.contains("it waits in the queue") && said.contains("(park.operator)"), "{said}");
+        assert!(said.contains(&format!("priority {} of 255", row["priority"])), "{said}");
+        let rows = lines(home, &["explain", url, "--dir", text(dir), "--json"]);
+        assert_eq!((rows.len(), &rows[0]["queued"], &rows[0]["before"]), (1, row, &place.into()));
+        let page = comity(home, &["explain", url, "--dir", text(dir), "--html"]);
+        assert!(String::from_utf8_lossy(&page.stdout).contains("it waits in the queue"));
+    }
+    let unknown = comity(home, &["explain", "http://elsewhere.test/", "--dir", text(dir)]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&unknown.stdout).contains("no record: it was not found"));
 }
 
 /// The pages that a site was asked for, with how often.

@@ -35,7 +35,7 @@ fn crawls_of_every_format_are_explained_with_the_line_marked() {
             "refused by line 7, as then (comity/",
             "Crawl-delay 1 s",
             "old when it was used, good until",
-            "on http://a.test:8099/, 1 links from a seed, attempt 1",
+            "on http://a.test:8099/, 1 link from a seed, attempt 1",
             "evidence/d1/d17090645aa74bde27e239d535cce6e3c34673368d314a74cd3e511b397b3f21, 10 lines:",
             "  >      5  User-agent: FixtureBot\n",
             "  >>     7  Disallow: /private/   # <b>not</b> & never\n",

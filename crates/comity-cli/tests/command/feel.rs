@@ -158,15 +158,19 @@ fn manual_pages_of_all_commands_are_written() {
 #[test]
 fn a_new_crate_is_the_kept_one() {
     let home = TempDir::new().unwrap();
+    // Where it lies in a checkout, a member of its workspace.
+    let (package, examples) = (home.path().join("crates/comity"), home.path().join("examples"));
+    fs::create_dir_all(&package).and_then(|()| fs::create_dir_all(&examples)).unwrap();
+    fs::write(package.join("Cargo.toml"), "").unwrap();
     let made = Command::new(env!("CARGO_BIN_EXE_comity"))
-        .args(["new", "starter", "--contact", "https://example.com/bot", "--comity", "../.."])
-        .current_dir(home.path())
+        .args(["new", "starter", "--contact", "https://example.com/bot", "--comity", ".."])
+        .current_dir(&examples)
         .env("HOME", home.path())
         .env_remove("XDG_CONFIG_HOME")
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", stderr(&made));
-    let made = home.path().join("starter");
+    let made = examples.join("starter");
     let page = fs::read_to_string(made.join("web/index.html")).unwrap();
     assert!(page.contains("Starter") && page.contains("robots.txt"), "{page}");
     let files = [
@@ -193,7 +197,7 @@ fn a_new_crate_is_the_kept_one() {
     let checked = comity(home.path(), &["config", "check", made.join("crawl.toml").to_str().unwrap()]);
     assert!(checked.status.success(), "{}", stdout(&checked));
     let again =
-        Command::new(env!("CARGO_BIN_EXE_comity")).args(["new", "starter"]).current_dir(home.path()).output().unwrap();
+        Command::new(env!("CARGO_BIN_EXE_comity")).args(["new", "starter"]).current_dir(&examples).output().unwrap();
     assert_eq!(again.status.code(), Some(2), "nothing is written over");
     // Without a checkout there is nothing that it could depend on: nothing is written, and it is said what to do.
     let alone = Command::new(env!("CARGO_BIN_EXE_comity"))
@@ -205,6 +209,40 @@ fn a_new_crate_is_the_kept_one() {
     assert_eq!(alone.status.code(), Some(2));
     assert!(stderr(&alone).contains("git clone") && stderr(&alone).contains("--comity"), "{}", stderr(&alone));
     assert!(!home.path().join("my-bot").exists());
+}
+
+/// Beside a checkout, inside of one, and where there is none: the path is seen from where it was typed.
+#[test]
+fn a_new_crate_finds_the_checkout() {
+    let home = TempDir::new().unwrap();
+    let package = home.path().join("clone/crates/comity");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("Cargo.toml"), "").unwrap();
+    let new = |folder: &str, name: &str, checkout: &str| {
+        fs::create_dir_all(home.path().join(folder)).unwrap();
+        Command::new(env!("CARGO_BIN_EXE_comity"))
+            .args(["new", name, "--contact", "https://example.com/bot", "--comity", checkout])
+            .current_dir(home.path().join(folder))
+            .env("HOME", home.path())
+            .env_remove("XDG_CONFIG_HOME")
+            .output()
+            .unwrap()
+    };
+    let whole = home.path().join("clone").display().to_string();
+    for (folder, checkout, inside) in
+        [("work", "../clone", false), (".", "clone", false), ("clone", ".", true), ("clone/mine", whole.as_str(), true)]
+    {
+        let made = new(folder, "my-bot", checkout);
+        assert!(made.status.success(), "{}", stderr(&made));
+        let dir = home.path().join(folder).join("my-bot");
+        let manifest: toml::Table = fs::read_to_string(dir.join("Cargo.toml")).unwrap().parse().unwrap();
+        let path = manifest["dependencies"]["comity"]["path"].as_str().unwrap();
+        assert!(dir.join(path).join("Cargo.toml").is_file(), "{folder} {checkout}: {path}");
+        assert_eq!(manifest.contains_key("workspace"), inside, "{folder} {checkout}");
+    }
+    let wrong = new("work", "other", "nowhere");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("no checkout") && !home.path().join("work/other").exists(), "{}", stderr(&wrong));
 }
 
 #[test]

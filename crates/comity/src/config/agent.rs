@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use comity_fetch::signature::{SignatureAgent, Signer, SigningKey};
 use comity_fetch::{AddressGuard, SystemRandom};
-use comity_policy::{Identity, Network};
+use comity_policy::{Identity, IdentityError, Network};
 use comity_signals::{Declared, Purpose};
 
 use super::file::{AgentSection, ArchiveSection};
@@ -32,6 +32,19 @@ impl ArchiveSection {
     }
 }
 
+/// What to do about it: by what is wrong, not by what may be missing.
+const fn to_do(error: &IdentityError) -> &'static str {
+    match error {
+        IdentityError::NameInvalid(_) | IdentityError::TokenInvalid(_) => {
+            "a name of letters, - and _, then a version: MyBot/1.0. robots.txt names nobody by a digit (RFC 9309 §2.2.1)"
+        }
+        IdentityError::ContactInvalid(_) => "a page or an address at which a site reaches you: https://example.com/bot",
+        IdentityError::TokenNotInName { .. } => "sites find by the token in their logs: let the name begin with it",
+        IdentityError::Impersonation(_) => "choose a name that is yours alone",
+        _ => "run `comity init` once, or give --agent and --contact",
+    }
+}
+
 /// Name, contact, tokens, purposes, From.
 pub(super) fn identity(file: &ConfigFile) -> Result<Identity, ConfigError> {
     let agent = &file.agent;
@@ -46,7 +59,8 @@ pub(super) fn identity(file: &ConfigFile) -> Result<Identity, ConfigError> {
     let (name, contact) = (agent.name.as_deref().unwrap_or(""), agent.contact.as_deref().unwrap_or(""));
     let identity =
         Identity::new(name, contact, agent.tokens.as_deref().unwrap_or_default(), purposes).map_err(|error| {
-            ConfigError::new(error).at("[agent]").hint("run `comity init` once, or give --agent and --contact")
+            let hint = to_do(&error);
+            ConfigError::new(error).at("[agent]").hint(hint)
         })?;
     match &agent.from {
         None => Ok(identity),

@@ -37,6 +37,26 @@ impl Environment {
         variables: impl IntoIterator<Item = (String, String)>,
         below: &ConfigFile,
     ) -> Result<Self, ConfigError> {
+        Self::of(variables, below, Strange::Refused)
+    }
+
+    /// The same for whoever does not know all files: a variable that one of them may name as `credentials_env` is among
+    /// [`Self::ignored`] instead of refused, unless it is near a setting.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_apart(
+        variables: impl IntoIterator<Item = (String, String)>,
+        below: &ConfigFile,
+    ) -> Result<Self, ConfigError> {
+        Self::of(variables, below, Strange::Told)
+    }
+
+    fn of(
+        variables: impl IntoIterator<Item = (String, String)>,
+        below: &ConfigFile,
+        strange: Strange,
+    ) -> Result<Self, ConfigError> {
         let known: BTreeMap<String, (&Section, &Key)> =
             keys::all().filter_map(|(section, key)| Some((section.variable(key)?, (section, key)))).collect();
         let mut environment = Self::default();
@@ -45,7 +65,7 @@ impl Environment {
             variables.into_iter().filter(|(name, _)| name.starts_with("COMITY_")).collect();
         for (name, text) in variables {
             let Some((section, key)) = known.get(&name) else {
-                if is_unknown(&name, &text, below)? {
+                if is_unknown(&name, &text, below, strange)? {
                     environment.ignored.push(name);
                 }
                 continue;
@@ -94,8 +114,15 @@ impl Environment {
     }
 }
 
+/// What becomes of a name that looks like a setting, and is near none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Strange {
+    Refused,
+    Told,
+}
+
 /// False for names that are known to be no settings, true for those that are near none.
-fn is_unknown(name: &str, text: &str, below: &ConfigFile) -> Result<bool, ConfigError> {
+fn is_unknown(name: &str, text: &str, below: &ConfigFile, strange: Strange) -> Result<bool, ConfigError> {
     let rest = name.trim_start_matches("COMITY_");
     let first = rest.split('_').next().unwrap_or_default();
     let named = below.fetch.proxy.iter().flatten().any(|proxy| proxy.credentials_env.as_deref() == Some(name));
@@ -119,7 +146,7 @@ fn is_unknown(name: &str, text: &str, below: &ConfigFile) -> Result<bool, Config
     if let Some((section, key)) = keys::all().find(|(section, key)| key.name == word && section.form == Form::Once) {
         return Err(wrong.hint(format!("did you mean {}?", keys::variable(&section.path(key)))));
     }
-    if rest.contains('_') {
+    if strange == Strange::Refused && rest.contains('_') {
         return Err(wrong.hint("`comity config keys` lists them all; unset it, or spell it as there"));
     }
     Ok(true)
@@ -216,6 +243,24 @@ mod tests {
     fn read(pairs: &[(&str, &str)]) -> Result<Environment, ConfigError> {
         let below = ConfigFile::parse("[[fetch.proxy]]\ncredentials_env = \"COMITY_MY_LOGIN\"\n", None).unwrap();
         Environment::read(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())), &below)
+    }
+
+    /// Whoever does not know all files cannot tell a login from a mistake; what is near a setting is a mistake all the same.
+    #[test]
+    fn a_login_that_another_file_may_name_is_told_and_not_refused() {
+        let pairs = |name: &str| [(name.to_owned(), "user:password".to_owned())];
+        let nothing = ConfigFile::default();
+        for (name, told) in
+            [("COMITY_DC_LOGIN", true), ("COMITY_MY_OWN_PROXY_LOGIN", true), ("COMITY_POLITENESS_DELAI", false)]
+        {
+            let apart = Environment::read_apart(pairs(name), &nothing);
+            assert_eq!(
+                apart.map(|found| found.ignored().to_vec()).unwrap_or_default(),
+                if told { vec![name.to_owned()] } else { Vec::new() }
+            );
+            assert!(Environment::read(pairs(name), &nothing).is_err(), "{name}");
+        }
+        assert!(Environment::read_apart(pairs("COMITY_POLITENESS_DELAI"), &nothing).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod agent;
 mod bounds;
 mod check;
 mod classes;
+mod customer;
 mod diff;
 mod discovery;
 mod environment;
@@ -23,6 +24,7 @@ mod units;
 
 pub use check::{Checked, Further, Problem};
 pub use comity_frontier::{Intervals, RevisitPolicy};
+pub use customer::CustomerSection;
 pub(crate) use diff::{accept, changes};
 pub use discovery::{SitemapSettings, Sitemaps, TrapSettings};
 pub use environment::Environment;
@@ -30,8 +32,8 @@ pub use error::ConfigError;
 pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};
 pub use file::{
-    AgentSection, ArchiveSection, ConfigFile, CrawlSection, CustomerSection, FetchSection, FrontierSection,
-    GatewaySection, KeysSection, PolitenessSection, RevisitSection, RobotsSection, TelemetrySection, TrapsSection,
+    AgentSection, ArchiveSection, ConfigFile, CrawlSection, FetchSection, FrontierSection, GatewaySection, KeysSection,
+    PolitenessSection, RevisitSection, RobotsSection, TelemetrySection, TrapsSection,
 };
 pub use gate::GateSettings;
 pub(crate) use live::live_changes;

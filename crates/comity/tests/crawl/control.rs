@@ -135,7 +135,7 @@ async fn who_is_parked_before_the_first_request_is_not_even_asked_for_robots_txt
     let summary = first.run().await.unwrap();
     assert_eq!((summary.pages(), summary.left, summary.exit_code()), (3, 1, 4));
     assert!(
-        summary.to_string().contains("waits      http://b.test (1 URLs): waiting: parked by the operator"),
+        summary.to_string().contains("waits      http://b.test (1 URL): waiting: parked by the operator"),
         "{summary}"
     );
     assert!(requests(&observer).iter().all(|url| !url.contains("b.test")), "{:?}", requests(&observer));

@@ -4,9 +4,21 @@ use std::path::Path;
 
 /// The first Rust block of a Markdown file.
 fn example(file: &Path) -> Vec<String> {
+    nth_example(file, 0)
+}
+
+fn nth_example(file: &Path, n: usize) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap();
-    let block = text.lines().skip_while(|line| !line.starts_with("```rust")).skip(1);
-    block.take_while(|line| !line.starts_with("```")).map(str::to_owned).collect()
+    let block = text.split("\n```rust").nth(n + 1).unwrap_or_default();
+    block.lines().skip(1).take_while(|line| !line.starts_with("```")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_program_of_the_guide_is_the_one_that_compiles() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let compiled = nth_example(&here.join("README.md"), 1);
+    assert!(compiled.len() > 10 && compiled.iter().any(|line| line.contains("serde_json")), "{}", compiled.join("\n"));
+    assert_eq!(example(&here.join("../../docs/guide.md")), compiled);
 }
 
 #[test]

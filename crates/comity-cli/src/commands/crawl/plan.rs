@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::shown;
 use crate::args::CrawlArgs;
 use crate::commands::asker::{Asker, words};
-use crate::commands::print;
+use crate::commands::{many, print};
 use crate::exit::{Exit, Failure};
 use crate::settings;
 
@@ -151,6 +151,10 @@ fn text(seeds: &[Seed], sites: &BTreeMap<Origin, Site>, pages: Option<u64>, conf
     let mut lines = Vec::new();
     for site in sites.values() {
         let asks = match site.asked {
+            Some(asked) if asked < config.politeness.delay => {
+                let ours = words::span(config.politeness.delay);
+                format!("asks for {} between requests, ours is longer: {ours}", words::span(asked))
+            }
             Some(asked) => format!("asks for {} between requests", words::span(asked)),
             None => format!("asks for no delay, ours is {}", words::span(config.politeness.delay)),
         };
@@ -180,12 +184,18 @@ fn text(seeds: &[Seed], sites: &BTreeMap<Origin, Site>, pages: Option<u64>, conf
         lines.push(format!("allowed      {}", seed.url));
     }
     lines.push(String::new());
-    lines.push(format!("{} of {} seeds may be fetched, on {} sites", allowed.len(), seeds.len(), open(sites)));
+    lines.push(format!(
+        "{} of {} may be fetched, on {}",
+        allowed.len(),
+        many(seeds.len() as u64, "seed"),
+        many(open(sites) as u64, "site")
+    ));
     let rate = rate(sites);
     let told = pages.unwrap_or(USUAL_PAGES);
     if let Some(seconds) = seconds(told, rate) {
         lines.push(format!(
-            "{told} pages{} take at least {}: {rate:.2} pages a second, each site at the pace that it asks for",
+            "{}{} take at least {}: {rate:.2} pages a second, each site at the longer of what it asks for and our own delay",
+            many(told, "page"),
             if pages.is_some() { "" } else { " (no max_pages is set)" },
             shown::words(seconds)
         ));

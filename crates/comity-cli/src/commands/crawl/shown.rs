@@ -13,6 +13,7 @@ use comity::policy::{Clock, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::watch;
 
+use crate::commands::many;
 use crate::log::{is_json, say};
 
 /// How progress is shown, and against which budget.
@@ -105,7 +106,7 @@ impl Rate {
 }
 
 fn line(progress: &Progress, now: Instant, rate: Option<f64>, disk: u64, shown: &Shown) -> String {
-    let mut parts = vec![format!("{} pages", progress.pages)];
+    let mut parts = vec![many(progress.pages, "page")];
     parts.extend(rate.map(|rate| format!("{rate:.1}/s")));
     parts.push(format!("{} queued", progress.queued));
     parts.push(format!("{} open", progress.in_flight));
@@ -167,15 +168,28 @@ async fn measure(dir: PathBuf, disk: Arc<AtomicU64>) {
     }
 }
 
-/// Bytes of the files below a folder, as far as they can be read.
+/// What the files below a folder take on the disk, as far as they can be read.
 fn bytes_of(dir: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
     let of = |entry: std::fs::DirEntry| match entry.metadata() {
         Ok(about) if about.is_dir() => bytes_of(&entry.path()),
-        Ok(about) => about.len(),
+        Ok(about) => taken(&about),
         Err(_) => 0,
     };
     entries.flatten().map(of).sum()
+}
+
+/// Queues have files with holes, whose length says nothing.
+#[cfg(unix)]
+fn taken(about: &std::fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    // POSIX leaves the unit open; Linux, macOS and the BSDs count in 512 bytes.
+    about.blocks() * 512
+}
+
+#[cfg(not(unix))]
+fn taken(about: &std::fs::Metadata) -> u64 {
+    about.len()
 }
 
 #[cfg(test)]

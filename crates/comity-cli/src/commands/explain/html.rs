@@ -6,14 +6,26 @@ use comity_url::CrawlUrl;
 
 use super::copy::Copy;
 use super::found::Found;
+use super::queued::Queued;
 use super::text::facts;
 use crate::commands::page::{self, class, safe};
 
-pub(super) fn page(url: &CrawlUrl, found: &[Found], today: &[String]) -> String {
+/// The records of the URL; where it has none, its place in the queue, or why there is none.
+pub(super) fn page(
+    url: &CrawlUrl,
+    (found, queued, unknown): (&[Found], Option<&Queued>, &str),
+    today: &[String],
+) -> String {
     let mut body =
         format!("<h1>Why this URL was or was not fetched</h1>\n<p><code>{}</code></p>\n", safe(url.as_str()));
-    if found.is_empty() {
-        body.push_str("<p>No record: it was not found by this crawl, or was out of scope, or is still queued.</p>\n");
+    if let Some(queued) = queued {
+        body.push_str("<p>Not fetched yet: it waits in the queue.</p>\n<dl>\n");
+        for (label, value) in queued.facts() {
+            let _ = writeln!(body, "<dt>{}</dt><dd>{}</dd>", safe(label), safe(&value));
+        }
+        body.push_str("</dl>\n");
+    } else if found.is_empty() {
+        let _ = writeln!(body, "<p>No record: {}.</p>", safe(unknown));
     }
     for one in found {
         record(one, &mut body);

@@ -3,6 +3,7 @@
 mod copy;
 mod found;
 mod html;
+mod queued;
 mod text;
 mod today;
 
@@ -20,11 +21,22 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let url = CrawlUrl::parse(&args.url).map_err(|e| Failure::usage(format!("{:?}: {e}", args.url)))?;
     let found = Found::all(&args.dir, &url)?;
+    // Before its state is opened: a crawl is one process's at a time.
+    let (queued, unknown) = match found.is_empty().then(|| queued::look(&args.dir, &url)) {
+        Some(Ok(queued)) => (queued, NOT_FOUND.to_owned()),
+        // Nothing is on record, and that is known.
+        Some(Err(error)) => {
+            (None, format!("{NOT_FOUND}, or is still queued: the queue cannot be asked ({})", error.what()))
+        }
+        None => (None, String::new()),
+    };
     let today = if args.json { Vec::new() } else { today::in_force(&args.dir, &url) };
     if args.html {
-        print(html::page(&url, &found, &today).trim_end())?;
-    } else if found.is_empty() {
-        print(&format!("{url}\n  no record: it was not found by this crawl, or was out of scope, or is still queued"))?;
+        print(html::page(&url, (&found, queued.as_ref(), &unknown), &today).trim_end())?;
+    } else if let Some(queued) = &queued {
+        print(&if args.json { queued.json().to_string() } else { waiting(&url, queued) })?;
+    } else if found.is_empty() && !args.json {
+        print(&format!("{url}\n  no record: {unknown}"))?;
     }
     for one in found.iter().filter(|_| !args.html) {
         if args.json {
@@ -37,7 +49,16 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     if !args.html {
         today.iter().try_for_each(|line| print(&visible(line)))?;
     }
-    Ok(if found.is_empty() { Exit::Findings } else { Exit::Done })
+    Ok(if found.is_empty() && queued.is_none() { Exit::Findings } else { Exit::Done })
+}
+
+/// Of a URL without a record that is not in the queue either.
+const NOT_FOUND: &str = "it was not found by this crawl, or was out of scope";
+
+/// A URL that waits, as text.
+fn waiting(url: &CrawlUrl, queued: &queued::Queued) -> String {
+    let lines = queued.facts().into_iter().map(|(label, text)| format!("\n  {label:9} {}", visible(&text)));
+    format!("{url}\n  not fetched yet: it waits in the queue{}", lines.collect::<String>())
 }
 
 /// The records that `wanted` picks, in the order of their chain.

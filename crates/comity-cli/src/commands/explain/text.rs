@@ -4,6 +4,7 @@ use comity_archive::Record;
 
 use super::copy::Mark;
 use super::found::Found;
+use crate::commands::many;
 use crate::commands::visible::visible;
 
 /// One record, its copy of robots.txt with the line marked, and where it all lies.
@@ -123,7 +124,7 @@ fn circumstances(record: &Record, facts: &mut Facts) {
     say("found", way(record));
     say("decided", record.decision.as_ref().map_or(&record.time.started, |decision| &decision.at).clone());
     for stage in record.decision.iter().flat_map(|decision| decision.stages.iter().skip(1)) {
-        say("again", format!("{}, by the {}: {}", stage.at, stage.after, stage.reason));
+        say("again", format!("{}, with the {} read: {}", stage.at, stage.after, stage.reason));
     }
     if record.request.is_some() {
         say("asked", format!("{} to {}{}", record.time.started, record.time.ended, spans(record)));
@@ -201,7 +202,9 @@ fn way(record: &Record) -> String {
     let discovery = &record.discovery;
     match (&discovery.via, discovery.seed) {
         (None, true) => "a seed".to_owned(),
-        (Some(via), _) => format!("on {via}, {} links from a seed, attempt {}", discovery.depth, discovery.attempt),
+        (Some(via), _) => {
+            format!("on {via}, {} from a seed, attempt {}", many(discovery.depth.into(), "link"), discovery.attempt)
+        }
         (None, false) => format!("attempt {}", discovery.attempt),
     }
 }

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::Crawl;
 use crate::args::{FrontierList, FrontierStats};
-use crate::commands::print;
+use crate::commands::{many, print};
 use crate::exit::{Exit, Failure};
 
 /// Rows asked for at once.
@@ -19,8 +19,8 @@ pub(super) fn stats(args: &FrontierStats) -> Result<Exit, Failure> {
     let n = |key: &str| about[key].as_u64().unwrap_or_default();
     let state = if about["running"] == true { "running" } else { "stopped" };
     let mut lines = vec![
-        format!("crawl      {state}, {} origins, {} requests open", n("origins"), n("in_flight")),
-        format!("queued     {} URLs, {} more under way", n("queued"), n("leased")),
+        format!("crawl      {state}, {}, {} open", many(n("origins"), "origin"), many(n("in_flight"), "request")),
+        format!("queued     {}, {} more under way", many(n("queued"), "URL"), n("leased")),
         format!("settled    {} done, {} refused, {} failed", n("done"), n("refused"), n("failed")),
         format!("parked     {} origins by the operator; {} origins wait until told", n("parked"), n("stuck")),
     ];
@@ -29,7 +29,8 @@ pub(super) fn stats(args: &FrontierStats) -> Result<Exit, Failure> {
     }
     for waiting in about["waiting"].as_array().into_iter().flatten() {
         let text = |key: &str| waiting[key].as_str().unwrap_or_default();
-        lines.push(format!("waits      {} ({} URLs): {}", text("origin"), waiting["queued"], text("says")));
+        let queued = many(waiting["queued"].as_u64().unwrap_or_default(), "URL");
+        lines.push(format!("waits      {} ({queued}): {}", text("origin"), text("says")));
     }
     print(&lines.join("\n"))?;
     Ok(Exit::Done)
@@ -87,8 +88,8 @@ fn line(args: &FrontierList, row: &Value) -> String {
         let kind = if row["seed"] == true { ", seed" } else { "" };
         return match row["url"].as_str() {
             Some(url) => {
-                let (depth, attempts) = (&row["depth"], &row["attempts"]);
-                format!("{url}  priority {}, depth {depth}, {attempts} attempts{kind}{via}", row["priority"])
+                let (depth, attempts) = (&row["depth"], many(row["attempts"].as_u64().unwrap_or_default(), "attempt"));
+                format!("{url}  priority {}, depth {depth}, {attempts}{kind}{via}", row["priority"])
             }
             None => format!("(a record that cannot be read, number {})", row["sequence"]),
         };

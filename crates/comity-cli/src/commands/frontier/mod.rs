@@ -10,7 +10,7 @@ use comity::policy::Clock as _;
 use self::look::{list, stats};
 use self::moves::{export, import};
 pub(crate) use self::reach::Crawl;
-use super::print;
+use super::{many, print};
 use crate::args::{FrontierCommand, FrontierPark, FrontierRelease, FrontierSeed};
 use crate::exit::{Exit, Failure};
 use crate::settings::read_seeds;
@@ -46,7 +46,7 @@ fn park(args: &FrontierPark) -> Result<Exit, Failure> {
     print(&format!("{} is parked {until}: nothing is sent to it {when}", args.origin))?;
     match answer.about["open"].as_u64() {
         Some(0) | None => {}
-        Some(open) => eprintln!("note: {open} requests to it are still open"),
+        Some(open) => eprintln!("note: still open to it: {}", many(open, "request")),
     }
     Ok(Exit::Done)
 }

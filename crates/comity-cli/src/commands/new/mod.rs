@@ -1,6 +1,6 @@
 //! `comity new NAME`: a crate of one's own, with its settings, the page about it, and a test on the synthetic web.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use comity::config::{ConfigFile, CrawlConfig};
 use comity::policy::Clock as _;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
             Failure::usage(format!("{} exists already", dir.display())).hint("choose another name, or move it away")
         );
     }
-    let checkout = checkout(args.comity.as_deref(), &args.name)?;
+    let checkout = Checkout::find(args.comity.as_deref(), &args.name)?;
     let own = settings::of_user()?.agent;
     let agent = args.agent.clone().unwrap_or_else(|| agent_of(&args.name));
     let contact = args.contact.clone().or(own.contact).unwrap_or_else(|| TO_FILL_IN.to_owned());
@@ -45,8 +45,9 @@ pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
             .replace("{{crate}}", &args.name.replace('-', "_"))
             .replace("{{agent}}", &agent)
             .replace("{{contact}}", &contact)
-            .replace("{{comity}}", &dependency(checkout, "comity"))
-            .replace("{{testweb}}", &dependency(checkout, "comity-testweb"))
+            .replace("{{comity}}", &checkout.dependency("comity"))
+            .replace("{{testweb}}", &checkout.dependency("comity-testweb"))
+            .replace("{{workspace}}", checkout.workspace())
     };
     let files: Vec<(&str, String)> = FILES.iter().map(|(path, text)| (*path, filled(text))).collect();
     // The settings are checked before anything is written, with the words of the crawl itself.
@@ -82,19 +83,52 @@ fn agent_of(name: &str) -> String {
     format!("{}/0.1.0", name.split('-').map(capital).collect::<String>())
 }
 
-/// What the crate depends on. Nothing of ours is on crates.io: a version there would be nobody's, or whoever took the name.
-fn checkout<'a>(given: Option<&'a Path>, name: &str) -> Result<&'a Path, Failure> {
-    given.ok_or_else(|| {
-        let how = format!(
-            "git clone {} and then: comity new {name} --comity PATH, whole or as seen from {name}/",
-            env!("CARGO_PKG_REPOSITORY")
-        );
-        Failure::usage("the crate needs a checkout of comity, which is not on crates.io").hint(how)
-    })
+/// The checkout of comity that the crate depends on. Nothing of ours is on crates.io: a version there would be nobody's, or
+/// whoever took the name.
+struct Checkout {
+    /// As seen from the new crate, or whole.
+    path: PathBuf,
+    /// Whether the new crate lies in it without being one of its members.
+    surrounds: bool,
 }
 
-fn dependency(checkout: &Path, package: &str) -> String {
-    format!("{{ path = {:?} }}", checkout.join("crates").join(package).display().to_string())
+impl Checkout {
+    /// `given` is seen from where it was typed.
+    fn find(given: Option<&Path>, name: &str) -> Result<Self, Failure> {
+        let Some(given) = given else {
+            let how = format!("git clone {} and then: comity new {name} --comity comity", env!("CARGO_PKG_REPOSITORY"));
+            return Err(Failure::usage("the crate needs a checkout of comity, which is not on crates.io").hint(how));
+        };
+        let shown = given.display();
+        if !given.join("crates/comity/Cargo.toml").is_file() {
+            return Err(Failure::usage(format!("{shown} is no checkout of comity: it has no crates/comity"))
+                .hint("give the folder that `git clone` made, as seen from here or whole"));
+        }
+        let whole =
+            |path: &Path| path.canonicalize().map_err(|error| Failure::usage(format!("{}: {error}", path.display())));
+        let (checkout, here) = (whole(given)?, whole(Path::new("."))?);
+        let is_member = MEMBERS.iter().any(|folder| here == checkout.join(folder));
+        let path = if given.is_absolute() { given.to_owned() } else { from_within(given) };
+        Ok(Self { path, surrounds: here.starts_with(&checkout) && !is_member })
+    }
+
+    fn dependency(&self, package: &str) -> String {
+        format!("{{ path = {:?} }}", self.path.join("crates").join(package).display().to_string())
+    }
+
+    /// A crate inside of somebody else's workspace says that it is its own.
+    const fn workspace(&self) -> &'static str {
+        if self.surrounds { "\n[workspace]\n" } else { "" }
+    }
+}
+
+/// Folders of the checkout whose crates are members of its workspace.
+const MEMBERS: [&str; 2] = ["crates", "examples"];
+
+/// A path from here, as seen from a folder in here.
+fn from_within(path: &Path) -> PathBuf {
+    let named = path.components().filter(|part| *part != Component::CurDir);
+    Path::new("..").components().chain(named).collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
@@ -107,6 +141,15 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_seen_from_the_crate() {
+        for (typed, written) in
+            [(".", ".."), ("./", ".."), ("comity", "../comity"), ("../..", "../../.."), ("./a/b", "../a/b")]
+        {
+            assert_eq!(from_within(Path::new(typed)), Path::new(written), "{typed}");
+        }
+    }
 
     #[test]
     fn names_are_crates_and_make_user_agents() {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::asked::Asked;
 use super::{answer, input};
 use crate::args::DiffArgs;
-use crate::commands::print;
+use crate::commands::{many, print};
 use crate::exit::{Exit, Failure};
 
 /// Agents that are compared at most when none is named.
@@ -58,9 +58,13 @@ pub(super) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         }
         let more = if omitted > 0 { format!(", {omitted} not shown") } else { String::new() };
         print(&format!(
-            "{urls} URLs, {} agents, {} verdicts change{more}",
-            agents.len(),
-            changes.len() as u64 + omitted
+            "{}, {}, {}{more}",
+            many(urls, "URL"),
+            many(agents.len() as u64, "agent"),
+            match changes.len() as u64 + omitted {
+                1 => "1 verdict changes".to_owned(),
+                n => format!("{n} verdicts change"),
+            }
         ))?;
     }
     Ok(if args.exit_code && !changes.is_empty() { Exit::Findings } else { Exit::Done })

@@ -108,7 +108,7 @@ fn nothing_from_outside_is_more_than_text() {
     }
     assert_eq!(
         (html.matches("</style>").count(), html.matches("</title>").count()),
-        (1, 1 + html.matches("<svg class=\"plot\"").count())
+        (1, 1 + html.matches("role=\"img\"").count())
     );
     assert!(html.contains("&lt;/script&gt;") && html.contains("default-src 'none'"));
     // No attribute but those that we write holds a text from outside.

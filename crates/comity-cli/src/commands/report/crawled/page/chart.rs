@@ -48,11 +48,10 @@ pub(super) fn bars(caption: &str, bars: &[Bar], body: &mut String) {
     body.push_str("</tbody>\n</table>\n");
 }
 
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 170.0;
-/// Room for the numbers on the left, and the times below.
-const LEFT: f64 = 80.0;
-const BELOW: f64 = 24.0;
+/// A drawing is so wide and high in its own units. It is stretched over the room that the page has; names and numbers stand beside
+/// it as text of the page, which no drawing makes small.
+pub(super) const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 100.0;
 
 /// Answers, failures and what was not asked for, stacked, in each span of time.
 pub(super) fn timeline(line: &Timeline, body: &mut String) {
@@ -68,29 +67,29 @@ pub(super) fn timeline(line: &Timeline, body: &mut String) {
         "Visits settled from {from} to {to} UTC, in steps of {seconds} s; at most {} in one step.",
         grouped(most)
     );
-    body.push_str("<figure>\n");
-    open("time-plot", &told, WIDTH, HEIGHT + BELOW, body);
-    axis(most, body);
-    let step = (WIDTH - LEFT) / rows.len() as f64;
+    body.push_str("<figure>\n<div class=\"plot\">");
+    numbers(most, body);
+    open("time-plot", &told, HEIGHT, body);
+    let _ = write!(body, "<path class=\"grid\" d=\"M0 0H{WIDTH}M0 {}H{WIDTH}M0 {HEIGHT}H{WIDTH}\"/>", HEIGHT / 2.0);
+    let step = WIDTH / rows.len() as f64;
     let scale = HEIGHT / most.max(1) as f64;
     for (n, (_, one)) in rows.iter().enumerate() {
-        let (x, mut y) = (LEFT + n as f64 * step, HEIGHT);
+        let (x, mut y) = (n as f64 * step, HEIGHT);
         for (class, count) in [("ok", one.answered), ("skip", one.skipped), ("bad", one.failed)] {
             let height = count as f64 * scale;
             if count > 0 {
                 y -= height;
-                let width = (step * 0.92).max(0.4);
+                let width = (step * 0.92).max(0.6);
                 let _ = write!(
                     body,
-                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.1}\"/>"
+                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\"/>"
                 );
             }
         }
     }
-    let y = HEIGHT + 20.0;
     let _ = writeln!(
         body,
-        "<text x=\"{LEFT}\" y=\"{y}\">{from}</text><text x=\"{WIDTH}\" y=\"{y}\" text-anchor=\"end\">{to}</text></svg>\n\
+        "</svg><div class=\"along\"><span>{from}</span><span>{to}</span></div></div>\n\
          <figcaption>{} <span class=\"key\"><i class=\"ok\"></i>answered <i class=\"skip\"></i>not asked for <i class=\"bad\"></i>failed</span>\
          </figcaption>\n</figure>",
         safe(&told)
@@ -98,27 +97,18 @@ pub(super) fn timeline(line: &Timeline, body: &mut String) {
 }
 
 /// A drawing with its words for whoever does not see it.
-pub(super) fn open(id: &str, told: &str, width: f64, height: f64, body: &mut String) {
-    let _ = writeln!(
+pub(super) fn open(id: &str, told: &str, height: f64, body: &mut String) {
+    let _ = write!(
         body,
-        "<svg class=\"plot\" viewBox=\"0 -14 {width} {}\" role=\"img\" aria-labelledby=\"{id}\"><title id=\"{id}\">{}</title>",
-        height + 14.0,
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" role=\"img\" aria-labelledby=\"{id}\"><title id=\"{id}\">{}</title>",
         safe(told)
     );
 }
 
-/// Lines at nothing, the half and the most.
-fn axis(most: u64, body: &mut String) {
-    for (part, number) in [(0.0, 0), (0.5, most / 2), (1.0, most)] {
-        let y = HEIGHT * (1.0 - part);
-        let _ = write!(
-            body,
-            "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{WIDTH}\"/><text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 6.0,
-            y + 4.0,
-            grouped(number)
-        );
-    }
+/// The most, the half and nothing, beside the lines that are drawn there.
+fn numbers(most: u64, body: &mut String) {
+    let half = if most >= 2 { grouped(most / 2) } else { String::new() };
+    let _ = write!(body, "<div class=\"up\"><span>{}</span><span>{half}</span><span>0</span></div>", grouped(most));
 }
 
 /// `2026-11-30 13:36:54`.

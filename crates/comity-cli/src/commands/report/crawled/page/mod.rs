@@ -70,7 +70,7 @@ fn head(report: &Report, body: &mut String) {
         _ => "bad",
     };
     let cards = [
-        ("", grouped(pages.answered), "pages answered"),
+        ("", grouped(pages.answered), "pages answered, each try of a URL counted"),
         ("", grouped(report.origins.all.len() as u64), "origins"),
         ("", bytes(pages.bytes), "of bodies"),
         ("", grouped(pages.skipped), "not asked for"),

@@ -1,0 +1,146 @@
+//! Each crate as a stranger gets it: packed.
+
+use std::path::{Path, PathBuf};
+
+use crate::{print, step};
+
+/// Bytes of a packed crate at most, unpacked: ours hold sources and no fixtures.
+const MOST_BYTES: u64 = 2 << 20;
+
+/// What a search finds a crate by.
+const FIELDS: [&str; 4] = ["description", "keywords", "categories", "repository"];
+
+/// `cargo xtask packages`: everything of this page.
+pub(crate) fn command() -> Result<(), String> {
+    check()?;
+    pack()
+}
+
+/// Every manifest says what a registry asks for, has its files beside it, and points up nowhere by a version.
+pub(crate) fn check() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for folder in crates()? {
+        let manifest = manifest(&folder)?;
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        wrong.extend(faults(&manifest, &folder).into_iter().map(|fault| format!("{name}: {fault}")));
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(format!("crates that cannot be packed:\n  {}", wrong.join("\n  "))) }
+}
+
+fn faults(manifest: &toml::Table, folder: &Path) -> Vec<String> {
+    let empty = toml::Table::new();
+    let package = manifest.get("package").and_then(toml::Value::as_table).unwrap_or(&empty);
+    let mut wrong: Vec<String> =
+        FIELDS.iter().filter(|field| !package.contains_key(**field)).map(|field| format!("no {field}")).collect();
+    for list in ["keywords", "categories"] {
+        let number = package.get(list).and_then(toml::Value::as_array).map_or(0, Vec::len);
+        if number > 5 {
+            wrong.push(format!("{number} {list}, 5 at most"));
+        }
+    }
+    let files = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
+    wrong.extend(files.iter().filter(|file| !folder.join(file).is_file()).map(|file| format!("no {file}")));
+    // A registry looks a version up, and the crate above is not there before this one is. Without one, it is left out.
+    let dev = manifest.get("dev-dependencies").and_then(toml::Value::as_table).unwrap_or(&empty);
+    if package.get("name").and_then(toml::Value::as_str) == Some("comity-fetch")
+        && dev.get("comity-testweb").and_then(|testweb| testweb.get("path")).is_none()
+    {
+        wrong.push("comity-testweb stands above it: name it by its path alone".to_owned());
+    }
+    wrong
+}
+
+/// Packs every crate, and builds what is packed of those that stand on no other one of the house.
+pub(crate) fn pack() -> Result<(), String> {
+    let mut all = step::cargo();
+    all.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]);
+    for example in examples()? {
+        all.args(["--exclude", &example]);
+    }
+    step::run("packing every crate", &mut all)?;
+    for folder in crates()? {
+        let packed = packed(&folder)?;
+        let bytes: u64 = packed.iter().filter_map(|file| file.metadata().ok()).map(|about| about.len()).sum();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        print(&format!("{name:16} {:4} files {:8} bytes", packed.len(), bytes));
+        if bytes > MOST_BYTES {
+            return Err(format!(
+                "{name}: {bytes} bytes are packed, {MOST_BYTES} at most: what is it that is so large?"
+            ));
+        }
+    }
+    let mut leaves = step::cargo();
+    leaves.args(["package", "--allow-dirty", "--quiet", "-p", "comity-robots", "-p", "comity-url", "-p"]);
+    step::run("building what is packed", leaves.args(["comity-signals", "-p", "comity-policy"]))
+}
+
+/// The files of a packed crate that lie in its folder.
+fn packed(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut list = step::cargo();
+    list.args(["package", "--list", "--allow-dirty", "--manifest-path"]).arg(folder.join("Cargo.toml"));
+    let output = list.output().map_err(|e| format!("cargo package --list: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", folder.display(), String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(text.lines().map(|file| folder.join(file)).collect())
+}
+
+/// The folders of the crates that are published.
+fn crates() -> Result<Vec<PathBuf>, String> {
+    let folders = folders("crates")?;
+    Ok(folders.into_iter().filter(|folder| !folder.ends_with("xtask")).collect())
+}
+
+/// The names of packages that are not: the examples.
+fn examples() -> Result<Vec<String>, String> {
+    let mut names = vec!["xtask".to_owned()];
+    for folder in folders("examples")? {
+        let manifest = manifest(&folder)?;
+        let name = manifest.get("package").and_then(|package| package.get("name")).and_then(toml::Value::as_str);
+        names.extend(name.map(ToOwned::to_owned));
+    }
+    Ok(names)
+}
+
+fn folders(of: &str) -> Result<Vec<PathBuf>, String> {
+    let path = step::root().join(of);
+    let entries = std::fs::read_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut found: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    found.retain(|folder| folder.join("Cargo.toml").is_file());
+    found.sort();
+    Ok(found)
+}
+
+fn manifest(folder: &Path) -> Result<toml::Table, String> {
+    let path = folder.join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    text.parse().map_err(|e| format!("{}: {e}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_crate_can_be_packed() {
+        check().unwrap();
+    }
+
+    #[test]
+    fn what_a_manifest_lacks_is_named() {
+        let good = "[package]\nname = \"comity-fetch\"\ndescription = \"a\"\nkeywords = []\ncategories = []\nrepository = \"b\"\n\
+                    [dev-dependencies]\ncomity-testweb = { path = \"../comity-testweb\" }\n";
+        let folder = step::root().join("crates/comity-fetch");
+        let found = |text: &str| faults(&text.parse().unwrap(), &folder);
+        assert_eq!(found(good), Vec::<String>::new());
+        for (from, to) in [
+            ("description", "describes"),
+            ("keywords = []", "keywords = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]"),
+            ("{ path = \"../comity-testweb\" }", "{ workspace = true }"),
+        ] {
+            assert_eq!(found(&good.replace(from, to)).len(), 1, "{to}");
+        }
+        assert_eq!(faults(&good.parse().unwrap(), Path::new("/nowhere")).len(), 3);
+    }
+}
