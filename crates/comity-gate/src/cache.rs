@@ -295,6 +295,7 @@ mod tests {
             validators: None,
             rules: [rules.clone()].into(),
             policies: comity_signals::PolicyGroups::default(),
+            agents: comity_signals::AgentGroups::default(),
         };
         #[expect(clippy::disallowed_methods, reason = "the test plays the flight")]
         let mut life = RobotsLife::new(origin.clone(), policy.clone());

@@ -13,6 +13,7 @@ mod exceptions;
 mod file;
 mod gate;
 pub mod keys;
+mod knobs;
 mod live;
 mod near;
 mod proxies;
@@ -31,7 +32,8 @@ pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};
 pub use file::{
     AgentSection, ArchiveSection, ConfigFile, CrawlSection, CustomerSection, FetchSection, FrontierSection,
-    GatewaySection, KeysSection, PolitenessSection, RevisitSection, RobotsSection, TelemetrySection, TrapsSection,
+    GatewaySection, KeysSection, PolitenessSection, RevisitSection, RobotsSection, SignalsSection, TelemetrySection,
+    TrapsSection,
 };
 pub use gate::GateSettings;
 pub(crate) use live::live_changes;
