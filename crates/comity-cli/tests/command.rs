@@ -5,6 +5,8 @@
 mod audit;
 #[path = "command/audit_clocks.rs"]
 mod audit_clocks;
+#[path = "command/audit_signals.rs"]
+mod audit_signals;
 #[path = "command/config.rs"]
 mod config;
 #[path = "command/control.rs"]

@@ -36,6 +36,21 @@ impl Link {
         self.suspicious.is_none() && self.tag.leads_to_document(self.rel)
     }
 
+    /// What kind of terms it leads to, where its link type says so: `terms-of-service` or `license`. What is marked as RSL is no
+    /// prose, and none of these.
+    #[must_use]
+    pub fn terms(&self) -> Option<&'static str> {
+        if !matches!(self.tag, LinkTag::A | LinkTag::Area | LinkTag::Link | LinkTag::Header) {
+            None
+        } else if self.rel.contains(Rel::TERMS_OF_SERVICE) {
+            Some("terms-of-service")
+        } else if self.rel.contains(Rel::LICENSE) && self.media_type.as_deref() != Some("application/rsl+xml") {
+            Some("license")
+        } else {
+            None
+        }
+    }
+
     /// Whether the element says `rel=nofollow`.
     #[must_use]
     pub fn is_nofollow(&self) -> bool {

@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use comity_policy::{
@@ -7,10 +7,12 @@ use comity_policy::{
     Standing, Terms, Turn, Vantage, WallTime,
 };
 use comity_url::{CrawlUrl, Origin};
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 use crate::files::{AskFiles, FileCache, FileKey, Known};
 use crate::trail::Trail;
+use crate::waiting::Waiting;
 
 /// What the cache is keyed by: sites answer by country, so a copy belongs to the vantage it was fetched from.
 pub(crate) type RobotsKey = (Origin, Vantage);
@@ -32,6 +34,8 @@ pub struct RobotsNews {
 #[derive(Debug)]
 pub(crate) struct RobotsCache {
     entries: Cache<RobotsKey, Arc<Entry>>,
+    /// Those that were learnt for a judgement that is still to come.
+    waiting: Waiting<Arc<Entry>>,
     policy: Arc<RobotsPolicy>,
     idle: Idle,
     stores: AtomicU64,
@@ -56,6 +60,8 @@ pub(crate) struct Entry {
     barred: Option<Box<Barred>>,
     /// When it was last judged by, in milliseconds of civil time.
     judged: AtomicI64,
+    /// It waits for its first judgement, whatever the cache lets go until then.
+    waits: AtomicBool,
     /// The licences that its robots.txt names, where they are asked for.
     licences: Box<[CrawlUrl]>,
 }
@@ -69,11 +75,14 @@ pub(crate) struct Barred {
 
 impl RobotsCache {
     pub(crate) fn new(policy: Arc<RobotsPolicy>, most_bytes: u64, idle: Idle) -> Self {
+        // By age alone: the newest was asked for because a page waits for it. What is asked for often must not keep it out.
         let entries = Cache::builder()
+            .eviction_policy(EvictionPolicy::lru())
             .weigher(|_: &RobotsKey, entry: &Arc<Entry>| entry.weight())
             .max_capacity(most_bytes)
             .build();
-        Self { entries, policy, idle, stores: AtomicU64::new(0), files: None }
+        let waiting = Waiting::new(most_bytes / 4);
+        Self { entries, waiting, policy, idle, stores: AtomicU64::new(0), files: None }
     }
 
     /// The same, which asks for files of sites before the first page of an origin.
@@ -95,7 +104,7 @@ impl RobotsCache {
         reviews: &Reviews,
         now: WallTime,
     ) -> Vec<(FileKey, Option<Arc<SiteFile>>)> {
-        let (Some(files), Some(entry)) = (&self.files, self.entries.get(key)) else { return Vec::new() };
+        let (Some(files), Some(entry)) = (&self.files, self.get(key)) else { return Vec::new() };
         if entry.barred.is_some() { Vec::new() } else { files.needed(key, &entry.licences, reviews, now) }
     }
 
@@ -116,7 +125,7 @@ impl RobotsCache {
         optouts: &OptOuts,
         now: WallTime,
     ) -> Judgement {
-        match self.entries.get(&(url.origin().clone(), vantage)) {
+        match self.get(&(url.origin().clone(), vantage)) {
             None => Judgement::NeedsRobots(url.origin().clone()),
             Some(entry) => match entry.judge(url, SiteFiles::NONE, terms, optouts, now) {
                 Judgement::Allow(allowance) => Judgement::Allow(allowance.seen_from(vantage)),
@@ -135,23 +144,49 @@ impl RobotsCache {
         now: WallTime,
     ) -> Judgement {
         let key = (url.origin().clone(), vantage);
-        let Some(entry) = self.entries.get(&key) else { return Judgement::NeedsRobots(key.0) };
+        let Some(entry) = self.get(&key) else { return Judgement::NeedsRobots(key.0) };
         let known = self.files.as_ref().map(|files| files.known(&key, &entry.licences, &terms.reviews, now));
         let Known { files, is_due, had_any, terms_due } = known.unwrap_or_default();
-        match entry.judge(url, &files, terms, optouts, now) {
+        let judgement = match entry.judge(url, &files, terms, optouts, now) {
             // What robots.txt refuses is refused; what it allows waits for what else the site says of use.
-            Judgement::Allow(_) if is_due => Judgement::NeedsRobots(key.0),
+            Judgement::Allow(_) if is_due => Judgement::NeedsRobots(key.0.clone()),
             Judgement::Refuse(refusal) if (is_due && had_any || terms_due) && refusal.reason().is_signal() => {
-                Judgement::NeedsRobots(key.0)
+                Judgement::NeedsRobots(key.0.clone())
             }
             Judgement::Allow(allowance) => Judgement::Allow(allowance.seen_from(vantage)),
             other => other,
+        };
+        if !matches!(judgement, Judgement::NeedsRobots(_)) && entry.waits.swap(false, Ordering::Relaxed) {
+            self.no_longer_waits(key);
+        }
+        judgement
+    }
+
+    /// What is known of one origin.
+    fn get(&self, key: &RobotsKey) -> Option<Arc<Entry>> {
+        self.entries.get(key).or_else(|| self.waiting.look(key))
+    }
+
+    /// The next judgement of `key` has what is known now, whatever the cache lets go until then.
+    pub(crate) fn hold(&self, key: &RobotsKey, now: WallTime) {
+        if let Some(entry) = self.get(key) {
+            entry.waits.store(true, Ordering::Relaxed);
+            // Where there is no room, a later try has it.
+            let _kept = self.waiting.keep(key.clone(), entry.clone(), entry.weight().into(), now);
+        }
+    }
+
+    /// It was judged: from here on it is the cache's alone, as the newest one there.
+    fn no_longer_waits(&self, key: RobotsKey) {
+        if let Some(entry) = self.waiting.take(&key) {
+            // Nothing, where it is held already, or another one by now.
+            let _held = self.entries.entry(key).or_insert(entry);
         }
     }
 
     /// The life of one origin as it is now; a new one when nothing is known.
     pub(crate) fn life(&self, key: &RobotsKey) -> RobotsLife {
-        self.entries.get(key).map_or_else(
+        self.get(key).map_or_else(
             || {
                 #[expect(clippy::disallowed_methods, reason = "this is the gate: the one place where lives begin")]
                 RobotsLife::new(key.0.clone(), self.policy.clone())
@@ -162,22 +197,22 @@ impl RobotsCache {
 
     /// What robots.txt of one origin asks about pace.
     pub(crate) fn asked_pace(&self, key: &RobotsKey) -> AskedPace {
-        self.entries.get(key).map(|entry| entry.life.asked_pace()).unwrap_or_default()
+        self.get(key).map(|entry| entry.life.asked_pace()).unwrap_or_default()
     }
 
     /// True when nothing is held in memory for `key`: it may still be remembered elsewhere.
     pub(crate) fn is_unknown(&self, key: &RobotsKey) -> bool {
-        !self.entries.contains_key(key)
+        !self.entries.contains_key(key) && self.waiting.look(key).is_none()
     }
 
     /// True when the copy is worth asking anew ahead of its end.
     pub(crate) fn is_worth_refreshing(&self, key: &RobotsKey, now: WallTime) -> bool {
-        self.entries.get(key).is_some_and(|entry| entry.barred.is_none() && entry.life.is_worth_refreshing(now))
+        self.get(key).is_some_and(|entry| entry.barred.is_none() && entry.life.is_worth_refreshing(now))
     }
 
     /// True when robots.txt has to be asked: unknown, at the end of its life, or the next try has come.
     pub(crate) fn is_due(&self, key: &RobotsKey, now: WallTime) -> bool {
-        self.entries.get(key).is_none_or(|entry| {
+        self.get(key).is_none_or(|entry| {
             entry.barred.as_ref().map_or_else(|| entry.life.is_due(now), |barred| barred.until <= now)
         })
     }
@@ -189,7 +224,11 @@ impl RobotsCache {
             (Some(files), Standing::Rules { copy, .. }) => files.licences(&copy.rules),
             _ => Box::default(),
         };
-        self.entries.insert(key, Arc::new(Entry { life, barred: barred.map(Box::new), judged, licences }));
+        let waits = AtomicBool::new(true);
+        let entry = Arc::new(Entry { life, barred: barred.map(Box::new), judged, waits, licences });
+        // Where there is no room, a later try has it.
+        let _kept = self.waiting.keep(key.clone(), entry.clone(), entry.weight().into(), now);
+        self.entries.insert(key, entry);
         // A sweep looks at every entry, so it runs once in as many stores: memory follows the origins in use, and where
         // no new ones come, nothing has to wake up.
         let stores = self.stores.fetch_add(1, Ordering::Relaxed) + 1;
@@ -204,6 +243,7 @@ impl RobotsCache {
     const IDLE_AFTER: Duration = Duration::from_secs(900);
 
     fn let_idle_go(&self, now: WallTime) {
+        self.waiting.let_old_go(now);
         let is_idle = |entry: &Entry| {
             let judged = WallTime::from_unix_millis(entry.judged.load(Ordering::Relaxed));
             entry.barred.is_none() && now.since(judged) > Self::IDLE_AFTER
@@ -255,11 +295,17 @@ mod tests {
             validators: None,
             rules: [rules.clone()].into(),
             policies: comity_signals::PolicyGroups::default(),
+            agents: comity_signals::AgentGroups::default(),
         };
         #[expect(clippy::disallowed_methods, reason = "the test plays the flight")]
         let mut life = RobotsLife::new(origin.clone(), policy.clone());
         life.apply(RobotsEvent::Parsed { status: 200, copy, max_age: None }, NOW, &SeededRandom::new(1));
         life
+    }
+
+    fn judge(cache: &RobotsCache, origin: &Origin) -> Judgement {
+        let url = origin.robots_url().join("/").unwrap();
+        cache.judge(&url, Vantage::Direct, &Terms::default(), OptOuts::nobody(), NOW)
     }
 
     /// What one cache gives back waits until nobody reads any other one: bytes are counted by one test at a time.
@@ -275,6 +321,7 @@ mod tests {
             for n in 0..origins {
                 let origin = Origin::parse(&format!("https://www.host-{n}.example")).unwrap();
                 cache.store((origin.clone(), Vantage::Direct), life(&origin, &policy, &rules), None, NOW);
+                judge(&cache, &origin);
             }
             cache.entries.run_pending_tasks();
             then(&cache);
@@ -312,6 +359,7 @@ mod tests {
                     let origin = Origin::parse(&format!("https://www.host-{n}.example")).unwrap();
                     let rules = RuleSet::parse(text.as_bytes(), &["MyBot"], policy.dialect);
                     cache.store((origin.clone(), Vantage::Direct), life(&origin, &policy, &rules), None, NOW);
+                    judge(&cache, &origin);
                     cache.entries.run_pending_tasks();
                 }
                 kept = Some(cache);
@@ -322,6 +370,87 @@ mod tests {
             assert!(entries < 20_000 && entries > 5_000, "{entries}: it is full");
             assert!(bytes < most + most / 8, "{bytes} of {most} bytes for {entries} origins");
         }
+    }
+
+    /// Also where a cache that counts how often its entries are asked for would rather keep those it has; and where it has room for one.
+    #[test]
+    fn whoever_is_learnt_is_judged_however_often_the_others_are_asked() {
+        let policy = Arc::new(RobotsPolicy::default());
+        let rules = RuleSet::parse(b"User-agent: *\nDisallow: /p\n", &["MyBot"], policy.dialect);
+        let origin = |n: usize| Origin::parse(&format!("https://www.host-{n}.example")).unwrap();
+        for room in [1, 40, 20 << 10] {
+            let cache = RobotsCache::new(policy.clone(), room, Idle::Stays);
+            let learn = |n: usize| {
+                let key = (origin(n), Vantage::Direct);
+                cache.store(key.clone(), life(&key.0, &policy, &rules), None, NOW);
+                cache.entries.run_pending_tasks();
+                key
+            };
+            (0..20).for_each(|n| drop(learn(n)));
+            for _ in 0..50 {
+                (0..20).for_each(|n| drop(judge(&cache, &origin(n))));
+                cache.entries.run_pending_tasks();
+            }
+            for n in 20..60 {
+                let key = learn(n);
+                assert!(!cache.is_unknown(&key) && !cache.is_due(&key, NOW), "{n}, {room} bytes: forgotten at once");
+                let judged = judge(&cache, &key.0);
+                assert!(matches!(judged, Judgement::Allow(_)), "{n}, {room} bytes: {judged:?}");
+            }
+            let held = cache.entries.weighted_size();
+            assert!(held <= room, "{held} of {room}");
+        }
+    }
+
+    /// Why it is so: by the usual policy, who was never asked for is not let in among those who often are.
+    #[test]
+    fn a_cache_that_counts_would_not_let_the_newest_in() {
+        let policy = Arc::new(RobotsPolicy::default());
+        let rules = RuleSet::parse(b"User-agent: *\nDisallow: /p\n", &["MyBot"], policy.dialect);
+        let key = |n: usize| (Origin::parse(&format!("https://www.host-{n}.example")).unwrap(), Vantage::Direct);
+        for is_counting in [true, false] {
+            let builder = Cache::builder().weigher(|_: &RobotsKey, entry: &Arc<Entry>| entry.weight());
+            let builder = builder.max_capacity(20 << 10);
+            let entries = if is_counting { builder } else { builder.eviction_policy(EvictionPolicy::lru()) }.build();
+            let learn = |n: usize| {
+                let life = life(&key(n).0, &policy, &rules);
+                let (judged, waits) = (AtomicI64::new(0), AtomicBool::new(false));
+                entries.insert(key(n), Arc::new(Entry { life, barred: None, judged, waits, licences: Box::default() }));
+                entries.run_pending_tasks();
+            };
+            (0..20).for_each(learn);
+            for _ in 0..50 {
+                (0..20).for_each(|n| drop(entries.get(&key(n))));
+                entries.run_pending_tasks();
+            }
+            let refused = (20..60).filter(|n| {
+                learn(*n);
+                !entries.contains_key(&key(*n))
+            });
+            assert_eq!(refused.count(), if is_counting { 40 } else { 0 });
+        }
+    }
+
+    /// Those that wait take no more than they may, and none of them pushes another one out.
+    #[test]
+    fn they_wait_in_bounded_room_and_in_their_order() {
+        let policy = Arc::new(RobotsPolicy::default());
+        let rules = RuleSet::parse(b"User-agent: *\nDisallow: /p\n", &["MyBot"], policy.dialect);
+        let most = 64 << 10;
+        let cache = RobotsCache::new(policy.clone(), most, Idle::Stays);
+        let origins = (0..400).map(|n| Origin::parse(&format!("https://www.host-{n}.example")).unwrap());
+        let origins: Vec<Origin> = origins.collect();
+        let mut unjudged: Vec<&Origin> = origins.iter().collect();
+        for round in 0..20 {
+            for origin in &unjudged {
+                cache.store(((*origin).clone(), Vantage::Direct), life(origin, &policy, &rules), None, NOW);
+                cache.entries.run_pending_tasks();
+            }
+            let before = unjudged.len();
+            unjudged.retain(|origin| matches!(judge(&cache, origin), Judgement::NeedsRobots(_)));
+            assert!(unjudged.len() < before || before == 0, "round {round}: {before} wait for ever");
+        }
+        assert!(unjudged.is_empty(), "{} wait", unjudged.len());
     }
 
     #[test]

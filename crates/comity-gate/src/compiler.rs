@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use comity_policy::RobotsPolicy;
 use comity_robots::{Dialect, RuleSet};
-use comity_signals::PolicyGroups;
+use comity_signals::{AgentGroups, PolicyGroups, SignalOptions};
 
 /// Compiles robots.txt bytes for every token list, and shares equal rule sets between origins: millions of hosts of one
 /// platform serve one file.
@@ -11,6 +11,8 @@ use comity_signals::PolicyGroups;
 pub(crate) struct Compiler {
     policy: Arc<RobotsPolicy>,
     token_lists: Vec<Vec<String>>,
+    /// Whether the groups for the agents of others are looked at.
+    options: SignalOptions,
     /// The last set of each hash: what is served often is nearly always here, and the table never grows.
     seen: Mutex<Box<[Option<RuleSet>]>>,
     /// Room that is used again. Who finds it taken compiles without.
@@ -23,9 +25,9 @@ impl Compiler {
     /// A set larger than this is shared by nobody; remembering it would only keep it alive.
     const LARGEST: usize = 16 * 1024;
 
-    pub(crate) fn new(policy: Arc<RobotsPolicy>, token_lists: Vec<Vec<String>>) -> Self {
+    pub(crate) fn new(policy: Arc<RobotsPolicy>, token_lists: Vec<Vec<String>>, options: SignalOptions) -> Self {
         let seen = Mutex::new(vec![None; Self::SEEN].into());
-        Self { policy, token_lists, seen, room: Mutex::default() }
+        Self { policy, token_lists, options, seen, room: Mutex::default() }
     }
 
     /// How the rules are read.
@@ -38,12 +40,13 @@ impl Compiler {
         &self.token_lists
     }
 
-    /// The rules per token list, in the order of the lists; and the groups of policy tokens.
-    pub(crate) fn compile(&self, bytes: &[u8]) -> (Box<[RuleSet]>, PolicyGroups) {
+    /// The rules per token list, in the order of the lists; the groups of policy tokens, and those for the agents of others.
+    pub(crate) fn compile(&self, bytes: &[u8]) -> (Box<[RuleSet]>, PolicyGroups, AgentGroups) {
         let dialect = self.policy.dialect;
         let tokens = self.token_lists.iter().map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
         let rules = tokens.map(|tokens| self.share(self.parse(bytes, &tokens, dialect))).collect();
-        (rules, PolicyGroups::parse(bytes, dialect))
+        let agents = AgentGroups::parse(bytes, dialect, self.options);
+        (rules, PolicyGroups::parse(bytes, dialect), agents)
     }
 
     fn parse(&self, bytes: &[u8], tokens: &[&str], dialect: Dialect) -> RuleSet {
@@ -80,14 +83,14 @@ mod tests {
 
     #[test]
     fn equal_rule_sets_are_held_once_and_unequal_ones_are_not_mixed_up() {
-        let compiler = Compiler::new(Arc::default(), vec![vec!["MyBot".to_owned()]]);
+        let compiler = Compiler::new(Arc::default(), vec![vec!["MyBot".to_owned()]], SignalOptions::default());
         let file = b"User-agent: *\nDisallow: /cart\nDisallow: /search\nAllow: /search/help\n";
         let held = allocation_counter::measure(|| drop(compiler.compile(file))).bytes_current;
         let mut copies = Vec::with_capacity(1000);
         let counted = allocation_counter::measure(|| copies.extend((0..1000).map(|_| compiler.compile(file))));
         assert!(held > 100 && counted.bytes_current <= 1000 * 8, "{held} {}", counted.bytes_current);
         for n in 0..20_000 {
-            let (set, _) = compiler.compile(format!("User-agent: *\nDisallow: /{n}\n").as_bytes());
+            let (set, ..) = compiler.compile(format!("User-agent: *\nDisallow: /{n}\n").as_bytes());
             assert!(!set[0].allows(format!("/{n}").as_bytes()) && set[0].allows(b"/x"), "{n}");
         }
     }

@@ -131,7 +131,10 @@ impl Gate {
         if let Some(flight) = flights.get(key).filter(|flight| flight.is_flying()) {
             return Some(flight.news.clone());
         }
-        if when == When::Due && !self.inner.cache.is_due(key, self.inner.clock.wall()) {
+        let now = self.inner.clock.wall();
+        if when == When::Due && !self.inner.cache.is_due(key, now) {
+            // Whoever asks is about to judge by it.
+            self.inner.cache.hold(key, now);
             return None;
         }
         let (sender, news) = watch::channel(None);

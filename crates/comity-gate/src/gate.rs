@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use comity_fetch::{ConfigError, FetchConfig, Fetcher, SystemClock, SystemNet, SystemRandom};
 use comity_policy::{
-    Answered, Clock, Content, Decision, Grants, Identity, Judge, Judgement, OptOuts, OriginClocks, OriginPace, Outcome,
-    Overrides, Pacer, Parked, Politeness, Random, Receipt, Refusal, Reviews, RobotsLife, RobotsPolicy, Silence, Terms,
-    Turn, Vantage, WallTime,
+    Answered, Clock, Content, Decision, Grants, Identity, Judge, Judgement, NamedLicence, OptOuts, OriginClocks,
+    OriginPace, Outcome, Overrides, Pacer, Parked, Politeness, Random, Receipt, Refusal, Reviews, RobotsLife,
+    RobotsPolicy, Silence, Terms, Turn, Vantage, WallTime,
 };
 use comity_robots::ProductToken;
-use comity_signals::Declared;
+use comity_signals::{Declared, RslConditions, SignalOptions, Statement};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::{Semaphore, watch};
 
@@ -48,6 +48,10 @@ pub struct GateConfig {
     pub grants: Grants,
     /// What was read in the terms of sites; nothing by default.
     pub reviews: Reviews,
+    /// How far signals are read beyond their own words; by default the cautious profile.
+    pub options: SignalOptions,
+    /// Which conditions of RSL licences are met; none by default.
+    pub conditions: RslConditions,
     /// Which files about use are asked for before the first page of a site; none by default.
     pub ask: AskFiles,
     /// Who is not to be visited at all; nobody by default.
@@ -57,7 +61,8 @@ pub struct GateConfig {
     /// The rate per registrable domain; none by default.
     pub max_rate_domain: Option<Rate>,
     /// Bytes of robots.txt lives held at most, names and the cache's own parts counted. Default 64 MiB: about 64,000 origins
-    /// whose files have few rules.
+    /// whose files have few rules. Beyond it the origin that was not judged for longest goes. What was just learnt is held until it
+    /// was judged by, in a quarter of that beside.
     pub robots_cache_bytes: u64,
     /// What outlives the process; by default nothing does, and a life that the cache lets go is asked for anew.
     pub state: Option<Arc<StateDir>>,
@@ -82,6 +87,8 @@ impl GateConfig {
             silence: Silence::Proceed,
             grants: Grants::default(),
             reviews: Reviews::default(),
+            options: SignalOptions::default(),
+            conditions: RslConditions::default(),
             ask: AskFiles::default(),
             optouts: OptOutFiles::default(),
             max_rate: None,
@@ -142,6 +149,8 @@ impl Gate {
             silence: config.silence,
             grants: config.grants,
             reviews: config.reviews,
+            options: config.options,
+            conditions: config.conditions,
         };
         let own = [config.identity.tokens().to_vec()];
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
@@ -166,7 +175,7 @@ impl Gate {
             )
             .asking(config.ask, config.ask.tdmrep.asks(&terms.purposes)),
             terms: RwLock::new(Arc::new(terms)),
-            compiler: Compiler::new(robots, lists.iter().map(text).collect()),
+            compiler: Compiler::new(robots, lists.iter().map(text).collect(), config.options),
             flights: Mutex::default(),
             file_flights: Mutex::default(),
             closing: watch::Sender::new(false),
@@ -308,6 +317,19 @@ impl Gate {
     #[must_use]
     pub fn judge_content(&self, before: &Arc<Decision>, said: Answered, origin: &Origin) -> Content {
         comity_policy::judge_content(before, said, origin, &self.terms(), self.inner.clock.wall())
+    }
+
+    /// How far signals are read beyond their own words.
+    #[must_use]
+    pub fn options(&self) -> SignalOptions {
+        self.terms().options
+    }
+
+    /// What `licences` say of `url`, under the conditions that are met.
+    #[must_use]
+    pub fn licensed(&self, licences: &[NamedLicence], url: &CrawlUrl) -> Vec<Statement> {
+        let (terms, target) = (self.terms(), url.request_target().as_bytes());
+        licences.iter().flat_map(|one| one.statements(url.origin(), target, &terms)).collect()
     }
 
     /// Judges a file that speaks about use: whether it may be asked for at all.

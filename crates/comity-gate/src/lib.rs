@@ -86,6 +86,7 @@ mod recorder;
 mod remember;
 mod state;
 mod trail;
+mod waiting;
 
 pub use comity_fetch as fetch;
 pub use comity_policy as policy;

@@ -131,7 +131,7 @@ fn redirect(url: &CrawlUrl, capture: &Capture, status: u16) -> Hop {
 
 fn compile(asked: &Asked<'_>, capture: &Capture, body: &FileBody) -> (RobotsCopy, KeptFile) {
     let digest = Digest::from_bytes(Sha256::digest(&body.bytes).into());
-    let (rules, policies) = asked.compiler.compile(&body.bytes);
+    let (rules, policies, agents) = asked.compiler.compile(&body.bytes);
     let copy = RobotsCopy {
         digest,
         bytes: body.seen,
@@ -140,6 +140,7 @@ fn compile(asked: &Asked<'_>, capture: &Capture, body: &FileBody) -> (RobotsCopy
         validators: validators(capture).map(Box::new),
         rules,
         policies,
+        agents,
     };
     (copy, (digest, body.bytes.clone()))
 }

@@ -1,6 +1,9 @@
 //! What outlives a process, a cache entry and a life: copies, failures, back-offs, parks. On paused time.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod crowded;
+mod site_files;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,12 +18,14 @@ use comity_policy::{
 };
 use comity_testweb::{Answer, MemoryNet, Observer, Site, Target, Web};
 use comity_url::{CrawlUrl, Origin};
+use site_files::{TDMREP, Told, tdmrep_requests};
 
 const RULES: &str = "User-agent: *\nCrawl-delay: 2\nDisallow: /private\n";
 const HOUR: Duration = Duration::from_secs(3600);
 const START: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
 
 /// One process: a gate on a clock of its own.
+#[derive(Clone)]
 struct Process {
     gate: Gate,
     fetcher: Fetcher,
@@ -69,16 +74,30 @@ impl Process {
     }
 
     async fn admit(&self, path: &str) -> Option<Admission> {
-        let url = page(path);
-        self.gate.robots(url.origin()).await;
-        let Judgement::Allow(allowance) = self.gate.judge(&url) else { return None };
+        self.admit_url(&page(path)).await
+    }
+
+    /// What others took the room for is looked at again.
+    async fn admit_url(&self, url: &CrawlUrl) -> Option<Admission> {
+        let allowance = loop {
+            let news = self.gate.robots(url.origin()).await;
+            match self.gate.judge(url) {
+                Judgement::Allow(allowance) => break allowance,
+                Judgement::NeedsRobots(_) if news.hold.is_none() => tokio::task::yield_now().await,
+                _ => return None,
+            }
+        };
         Some(self.gate.admit(allowance, OriginPace::default()).await)
     }
 
     /// One page as a crawler asks for it, waiting as told.
     async fn visit(&self, path: &str) -> Option<Fetched> {
+        self.visit_url(&page(path)).await
+    }
+
+    async fn visit_url(&self, url: &CrawlUrl) -> Option<Fetched> {
         loop {
-            match self.admit(path).await? {
+            match self.admit_url(url).await? {
                 Admission::Wait(turn) => tokio::time::sleep(turn.ready.at.since(self.clock.now())).await,
                 never @ (Admission::Refuse(_) | Admission::OptedOut(_)) => panic!("{never:?}"),
                 Admission::Permit(permit) => {
@@ -419,125 +438,4 @@ async fn what_was_learnt_first_in_1970_is_not_old_when_the_clock_is_right() {
         let remembered = StateDir::open(dir.path(), much_later).unwrap().look_up(&origin()).unwrap();
         assert_eq!(remembered, None, "nobody asked for it in {:?}", StateDir::KEPT);
     }
-}
-
-/// What was kept of an earlier process's files: place, and whether there were bytes.
-#[derive(Debug, Default)]
-struct Told(Mutex<Vec<(String, u16, bool)>>);
-
-impl Recorder for Told {
-    fn robots_visit(&self, _visit: RobotsVisit) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-
-    fn site_file_visit(&self, _visit: SiteFileVisit) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-
-    fn site_file_recalled(&self, recalled: RecalledFile) -> BoxFuture<'_, ()> {
-        let seen = (recalled.file.to_string(), recalled.status, recalled.copy.is_some());
-        self.0.lock().unwrap().push(seen);
-        Box::pin(async {})
-    }
-
-    fn robots_recalled(&self, _recalled: RecalledRobots) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-}
-
-const TDMREP: &str = "/.well-known/tdmrep.json";
-
-fn tdmrep_requests(observer: &Observer) -> usize {
-    observer.log().iter().filter(|seen| seen.request.target() == TDMREP.as_bytes()).count()
-}
-
-/// A file about use is not asked for again within its life, is evidence of each crawl that rests on it, and holds on while the
-/// site does not answer.
-#[tokio::test(start_paused = true)]
-async fn a_restart_asks_no_tdmrep_json_again_within_its_life() {
-    let file = Answer::status(200).content("application/json", r#"[{"location":"/closed","tdm-reservation":1}]"#);
-    let absent = || Answer::status(404);
-    for (name, answers, is_there) in [
-        ("there", [file.clone(), Answer::status(503)], true),
-        ("there, then no answer", [file, Answer::reset()], true),
-        ("none", [absent(), absent()], false),
-    ] {
-        let dir = tempfile::tempdir().unwrap();
-        let site = Site::new().page_answers(TDMREP, answers).page("/", Answer::text("x"));
-        let (net, observer) = web(site);
-        let known = |process: &Process| match process.gate.judge(&page("/closed")) {
-            Judgement::Allow(allowance) => allowance.decision().site.tdmrep.clone(),
-            other => panic!("{name}: {other:?}"),
-        };
-        let told = Arc::new(Told::default());
-        let first = Process::asking(&net, dir.path(), START, &told);
-        assert!(first.visit("/").await.is_some());
-        assert!(known(&first).unwrap().copy.is_some() == is_there && told.0.lock().unwrap().is_empty(), "{name}");
-        let wall = first.wall();
-        drop(first);
-        let second = Process::asking(&net, dir.path(), wall.after(HOUR * 20), &told);
-        assert!(second.visit("/").await.is_some());
-        assert_eq!(tdmrep_requests(&observer), 1, "{name}");
-        assert_eq!(known(&second).unwrap().copy.is_some(), is_there, "{name}");
-        let status = if is_there { 200 } else { 404 };
-        assert_eq!(*told.0.lock().unwrap(), [(format!("http://a.test{TDMREP}"), status, is_there)], "{name}");
-        drop(second);
-        let third = Process::asking(&net, dir.path(), wall.after(HOUR * 25), &told);
-        assert!(third.visit("/").await.is_some());
-        assert_eq!(tdmrep_requests(&observer), 2, "{name}: its life was over");
-        assert_eq!(known(&third).unwrap().copy.is_some(), is_there, "{name}: what was not learnt takes nothing back");
-        drop(third);
-        told.0.lock().unwrap().clear();
-        let fourth = Process::asking(&net, dir.path(), wall.after(HOUR * 25 + HOUR / 2), &told);
-        assert!(fourth.visit("/").await.is_some());
-        assert_eq!(tdmrep_requests(&observer), 2, "{name}: nothing was learnt within the hour");
-        assert_eq!(known(&fourth).unwrap().copy.is_some(), is_there, "{name}");
-        assert_eq!(
-            *told.0.lock().unwrap(),
-            [(format!("http://a.test{TDMREP}"), status, is_there)],
-            "{name}: what decides"
-        );
-    }
-}
-
-/// More than is held in memory: what was looked at for a judgement is there for it, whatever the cache lets go, and what is
-/// remembered is asked for once.
-#[tokio::test(start_paused = true)]
-async fn what_the_cache_lets_go_is_not_asked_for_again() {
-    const ORIGINS: usize = 36;
-    let rule = "{\"location\":\"/\",\"tdm-reservation\":1,\"x\":\"".to_owned() + &"x".repeat(2000) + "\"}";
-    let body = format!("[{}]", vec![rule; 500].join(","));
-    let site = |n: usize| {
-        let file = Answer::status(200).content("application/json", body.clone());
-        Site::new().name(format!("s{n}.test")).page(TDMREP, file)
-    };
-    let url = |n: usize| CrawlUrl::parse(&format!("http://s{n}.test/")).unwrap();
-    let (net, observer) = (0..ORIGINS).fold(Web::builder(1), |web, n| web.site(site(n))).build().unwrap().in_memory();
-    let dir = tempfile::tempdir().unwrap();
-    let process = Process::asking(&net, dir.path(), START, &Arc::default());
-    let is_judged = |n: usize| match process.gate.judge(&url(n)) {
-        Judgement::Allow(allowance) => {
-            assert!(allowance.decision().site.tdmrep.as_ref().unwrap().copy.is_some(), "{n}");
-            true
-        }
-        Judgement::NeedsRobots(_) => false,
-        other => panic!("{n}: {other:?}"),
-    };
-    for round in ["asked", "recalled"] {
-        for n in 0..ORIGINS {
-            assert_eq!(process.gate.robots(url(n).origin()).await.hold, None);
-            assert!(is_judged(n), "{round}, {n}");
-        }
-        assert_eq!(tdmrep_requests(&observer), ORIGINS, "{round}");
-    }
-    // As a crawl does: all are looked at before the first is judged. There is no room for the last few, who come again.
-    let mut left: Vec<usize> = (0..ORIGINS).collect();
-    for most_left in [5, 0] {
-        for n in &left {
-            assert_eq!(process.gate.robots(url(*n).origin()).await.hold, None);
-        }
-        left.retain(|n| !is_judged(*n));
-        assert!(left.len() <= most_left, "{left:?}");
-    }
-    assert_eq!(tdmrep_requests(&observer), ORIGINS);
 }

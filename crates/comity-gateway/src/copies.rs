@@ -4,6 +4,7 @@ use bytes::Bytes;
 use comity_fetch::BoxFuture;
 use comity_gate::{RecalledRobots, Recorder, RobotsVisit};
 use comity_policy::Digest;
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 /// Every robots.txt that decisions rest on, by digest: what customers are served instead of the site. Bounded by bytes;
@@ -21,7 +22,9 @@ impl Copies {
 
     pub(crate) fn before(next: Arc<dyn Recorder>) -> Self {
         let weight = |_: &Digest, file: &Bytes| u32::try_from(file.len() + 128).unwrap_or(u32::MAX);
-        Self { files: Cache::builder().weigher(weight).max_capacity(Self::MOST_BYTES).build(), next }
+        // By age alone: the newest is what a customer asks for, and would be asked of its site at once.
+        let files = Cache::builder().eviction_policy(EvictionPolicy::lru()).weigher(weight);
+        Self { files: files.max_capacity(Self::MOST_BYTES).build(), next }
     }
 
     pub(crate) fn find(&self, digest: Digest) -> Option<Bytes> {

@@ -1,9 +1,11 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use comity_policy::{
-    Decision, Instant, OptOut, Overridden, Reason, RobotsEvidence, RobotsState, RuleEvidence, SiteFile, Standing,
+    Decision, Grant, Instant, NamedLicence, OptOut, Overridden, Reason, RobotsEvidence, RobotsState, RuleEvidence,
+    SiteFile, Standing,
 };
-use comity_signals::{Place, Preferences, Statement, Verdict as Said};
+use comity_signals::{AgentClass, Place, Preferences, Purpose, Statement, Verdict as Said};
 use comity_url::CrawlUrl;
 use serde_json::{Value, json};
 
@@ -14,6 +16,8 @@ use crate::wishes::Wishes;
 /// The decision record of the gateway reference §2: the answer of the decision API, and most of a refusal's body.
 pub(crate) fn record(house: &House, ruling: &Ruling, url: &CrawlUrl, wishes: Option<&Wishes>) -> Value {
     let evidence = evidence(house, ruling, url);
+    let decision = ruling.decision.as_deref();
+    let site = decision.map(|decision| &decision.site);
     json!({
         "decision_id": ruling.id,
         "verdict": ruling.verdict.as_str(),
@@ -30,11 +34,15 @@ pub(crate) fn record(house: &House, ruling: &Ruling, url: &CrawlUrl, wishes: Opt
         "retry_after_ms": ruling.retry_after.map(millis),
         "rule": rule(ruling, &evidence),
         "robots": robots(house, &evidence),
-        "signals": ruling.decision.as_ref().map(|decision| signals(&decision.preferences)).unwrap_or_default(),
-        "tdmrep": ruling.decision.as_ref().and_then(|decision| decision.site.tdmrep.as_deref()).map(site_file),
+        "others": decision.map(|decision| others(decision, url)).unwrap_or_default(),
+        "signals": decision.map(|decision| signals(&decision.preferences)).unwrap_or_default(),
+        "tdmrep": site.and_then(|site| site.tdmrep.as_deref()).map(site_file),
+        "ai_txt": site.and_then(|site| site.ai_txt.as_deref()).map(site_file),
+        "licences": site.map(|site| site.licences.iter().map(licence).collect::<Vec<_>>()).unwrap_or_default(),
+        "grants": decision.map(|decision| decision.grants.iter().map(grant).collect::<Vec<_>>()).unwrap_or_default(),
         "budget": budget(house, url),
-        "override": ruling.decision.as_ref().and_then(|decision| decision.overridden.as_deref()).map(overridden),
-        "optout": ruling.decision.as_ref().and_then(|decision| decision.optout.as_deref()).map(optout),
+        "override": decision.and_then(|decision| decision.overridden.as_deref()).map(overridden),
+        "optout": decision.and_then(|decision| decision.optout.as_deref()).map(optout),
         "policy_version": house.version,
         "node": house.config.name,
     })
@@ -50,6 +58,31 @@ fn site_file(file: &SiteFile) -> Value {
         "sha256": file.copy.as_ref().map(|copy| copy.digest.to_string()),
         "final_url": file.final_url.as_ref().map(CrawlUrl::as_str),
     })
+}
+
+/// A licence that robots.txt names.
+fn licence(named: &NamedLicence) -> Value {
+    let mut found = site_file(&named.file);
+    found["url"] = json!(named.url.as_str());
+    found["carrier"] = json!(named.carrier.as_str());
+    found
+}
+
+/// A licence, contract or law that the decision relies on.
+fn grant((purpose, grant): &(Purpose, Arc<Grant>)) -> Value {
+    json!({
+        "purpose": purpose.as_str(), "basis": grant.basis().as_str(), "reference": grant.reference(),
+        "approved_by": grant.approved_by(), "expires": grant.expires().to_string(),
+    })
+}
+
+/// What AI agents of others that robots.txt names meet at the URL: evidence of intent.
+fn others(decision: &Decision, url: &CrawlUrl) -> Value {
+    let classes = decision.robots.others(url.request_target().as_bytes());
+    let entry = |class: AgentClass| {
+        (class.agent_use.as_str().to_owned(), json!({"named": class.named, "denied": class.denied}))
+    };
+    Value::Object(classes.into_iter().filter(AgentClass::is_of_ai).map(entry).collect())
 }
 
 /// The rule that decided, with the tokens of its group; null when none did.
@@ -119,7 +152,8 @@ fn signal(statement: &Statement) -> Value {
     };
     json!({
         "source": statement.source.as_str(), "key": statement.purpose.as_str().replace('_', "-"), "value": value,
-        "line": line, "path": statement.path, "raw": statement.raw,
+        "line": line, "path": statement.path, "raw": statement.raw, "spec": statement.source.spec(),
+        "derived": statement.derived, "conditional": statement.conditional, "reservation": statement.reservation,
     })
 }
 

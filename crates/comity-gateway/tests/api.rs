@@ -5,6 +5,7 @@ mod support;
 use std::time::Duration;
 
 use comity_gate::{AskFiles, AskTdmrep};
+use comity_signals::OthersTokens;
 use comity_testweb::{Answer, Site};
 use serde_json::{Value, json};
 use support::{KEY, Profile};
@@ -33,7 +34,7 @@ async fn a_record_tells_everything_a_decision_rests_on() {
                    "sha256": sha256, "final_url": "http://a.example/robots.txt", "bytes": RULES.len(), "truncated": false,
                    "group": ["custbot"], "crawl_delay_s": 2.0},
         "signals": [],
-        "tdmrep": null,
+        "others": {}, "tdmrep": null, "ai_txt": null, "licences": [], "grants": [],
         "budget": {"origin_delay_s": 2.0, "origin_conc": 1, "wait_ms": 2000, "clock": "rate.crawl_delay"},
         "override": null, "optout": null, "policy_version": version, "node": "comity",
     });
@@ -83,6 +84,53 @@ async fn tdmrep_json_decides_for_whoever_may_declare_what_it_speaks_about() {
         let wanted = if asks { vec!["/robots.txt", TDMREP] } else { vec!["/robots.txt"] };
         assert_eq!(seen, wanted, "{purposes:?} {tdmrep:?}");
     }
+}
+
+/// Whatever family decides, the record shows it: the file or line, what it says, and how far that was read.
+#[tokio::test(start_paused = true)]
+async fn every_family_that_decides_stands_in_the_record() {
+    let licence = "<rsl xmlns=\"https://rslstandard.org/rsl\"><content url=\"/\"><license>\
+                   <permits type=\"usage\">search</permits></license></content></rsl>";
+    let robots = "User-agent: *\nLicense: https://lic.example/l.xml\nContent-Signal: search=yes\nAllow: /\n\n\
+                  User-agent: GPTBot\nDisallow: /\n\nUser-agent: __usage_ai-training\nDisallow: /\n";
+    let text = |body: &str| Answer::status(200).content("text/plain", body.to_owned());
+    let site = Site::new()
+        .name("a.example")
+        .robots(robots)
+        .page("/.well-known/tdmrep.json", text(r#"[{"location":"/","tdm-reservation":1}]"#))
+        .page("/ai.txt", text("User-agent: *\nDisallow: /\n"));
+    let mut profile = Profile::default();
+    profile.gateway.customer.purposes = vec!["ai_train".parse().unwrap()];
+    profile.ask = AskFiles { tdmrep: AskTdmrep::Always, ai_txt: true, licences: true, terms: false };
+    profile.options.others_tokens = OthersTokens::Deny { least: 1 };
+    let room = profile.open([site, Site::new().name("lic.example").page("/l.xml", text(licence))]).unwrap();
+    let record = room.decide(&json!({"url": "http://a.example/x"})).await;
+    assert_eq!((&record["verdict"], &record["reason"]), (&json!("deny"), &json!("signal.ai_train")), "{record:#}");
+    let of = |source: &str| {
+        let all = record["signals"].as_array().unwrap().iter();
+        all.filter(|one| one["source"] == json!(source)).cloned().collect::<Vec<_>>()
+    };
+    let denying = ["robots.policy-token", "robots.ai-token", "derived.tdm", "ai.txt"];
+    for source in denying {
+        let said = of(source);
+        assert!(
+            said.iter().any(|one| one["key"] == json!("ai-train") && one["value"] == json!("no")),
+            "{source}: {record:#}"
+        );
+        assert!(said.iter().all(|one| one["spec"].is_string()), "{source}");
+    }
+    assert_eq!(of("tdmrep.file")[0]["reservation"], json!(true));
+    assert_eq!(of("derived.tdm")[0]["derived"], json!(true));
+    assert!(!of("robots.content-signal").is_empty());
+    assert_eq!(record["tdmrep"]["state"], json!("read"));
+    assert_eq!(record["ai_txt"]["state"], json!("read"));
+    let licences = record["licences"].as_array().unwrap();
+    assert_eq!(licences.len(), 1, "{record:#}");
+    assert_eq!(
+        (&licences[0]["url"], &licences[0]["carrier"]),
+        (&json!("https://lic.example/l.xml"), &json!("robots.txt"))
+    );
+    assert_eq!(record["others"], json!({"ai_train": {"named": ["GPTBot"], "denied": ["GPTBot"]}}));
 }
 
 #[tokio::test(start_paused = true)]

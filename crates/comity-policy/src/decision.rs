@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_robots::RuleRef;
-use comity_signals::Preferences;
+use comity_signals::{AgentClass, Preferences};
 use comity_url::CrawlUrl;
 
 use crate::robots_life::Known;
@@ -115,6 +115,17 @@ impl RobotsBasis {
             Basis::None => None,
             Basis::Life { known, .. } => known.as_ref().and_then(|known| known.copy()).map(|copy| copy.digest),
             Basis::Told(evidence) => evidence.digest,
+        }
+    }
+
+    /// What the agents of others that the file names meet at `target`, by class, where they are looked at. Evidence of intent.
+    #[must_use]
+    pub fn others(&self, target: &[u8]) -> Vec<AgentClass> {
+        match &self.0 {
+            Basis::Life { known: Some(known), .. } => {
+                known.copy().map(|copy| copy.agents.classes(target)).unwrap_or_default()
+            }
+            _ => Vec::new(),
         }
     }
 

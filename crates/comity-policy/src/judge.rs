@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_robots::{Evidence, RuleSet};
-use comity_signals::{Declared, Preferences, Purpose, SignalOptions, TdmReading};
+use comity_signals::{Declared, Preferences, Purpose, RobotsReading, RslConditions, SignalOptions, TdmReading};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{
@@ -191,10 +191,10 @@ fn open(
 fn with_site(known: Preferences, (site, terms): Basis<'_>, url: &CrawlUrl) -> Preferences {
     let (origin, target) = (url.origin(), url.request_target().as_bytes());
     let known = match site.tdmrep.as_deref().and_then(SiteFile::tdmrep) {
-        Some(rules) => TdmReading::of_file(rules, target, SignalOptions::default()).preferences(known),
+        Some(rules) => TdmReading::of_file(rules, target, terms.options).preferences(known),
         None => known,
     };
-    known.with(site.statements(origin, target)).with(terms.reviews.statements(origin))
+    known.with(site.statements(origin, target, terms)).with(terms.reviews.statements(origin))
 }
 
 /// What the operator wants and accepts: the settings of a judgement.
@@ -215,6 +215,10 @@ pub struct Terms {
     pub grants: Grants,
     /// What was read in the terms of sites: denials count like statements.
     pub reviews: Reviews,
+    /// How far signals are read beyond their own words.
+    pub options: SignalOptions,
+    /// Which conditions of RSL licences are met.
+    pub conditions: RslConditions,
 }
 
 impl Default for Terms {
@@ -227,6 +231,8 @@ impl Default for Terms {
             silence: Silence::Proceed,
             grants: Grants::default(),
             reviews: Reviews::default(),
+            options: SignalOptions::default(),
+            conditions: RslConditions::default(),
         }
     }
 }
@@ -264,7 +270,8 @@ fn by_rules(
         Evidence::NoRule => (Reason::Ok, None),
     };
     let lifted = !verdict.allowed() && lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallow);
-    let preferences = strictest_preferences(copy, target, if lifted { Access::Lifted } else { Access::ByRules });
+    let preferences =
+        strictest_preferences(copy, target, if lifted { Access::Lifted } else { Access::ByRules }, terms.options);
     let is_open = verdict.allowed() || lifted;
     // A path that may not be crawled has no preferences.
     let preferences = if is_open { with_site(preferences, (site, terms), url) } else { Preferences::none() };
@@ -303,12 +310,12 @@ fn strictest<'a>(lists: &'a [RuleSet], target: &[u8]) -> Option<(usize, &'a Rule
     first
 }
 
-/// The preferences of all token lists and of the groups of policy tokens: any denial denies. Of a target that a list refuses
+/// The preferences of all token lists and of the groups for other tokens: any denial denies. Of a target that a list refuses
 /// nobody asks.
-fn strictest_preferences(copy: &RobotsCopy, target: &[u8], access: Access) -> Preferences {
+fn strictest_preferences(copy: &RobotsCopy, target: &[u8], access: Access, options: SignalOptions) -> Preferences {
     let read = |set| match access {
-        Access::ByRules => comity_signals::robots_preferences(set, target),
-        Access::Lifted => comity_signals::robots_preferences_despite_refusal(set, target),
+        Access::ByRules => RobotsReading::preferences(set, target, options),
+        Access::Lifted => RobotsReading::preferences_despite_refusal(set, target, options),
     };
     let said = match &*copy.rules {
         [only] => read(only),
@@ -317,7 +324,7 @@ fn strictest_preferences(copy: &RobotsCopy, target: &[u8], access: Access) -> Pr
             Preferences::combine(&statements)
         }
     };
-    said.with(copy.policies.denials(target))
+    said.with(copy.policies.denials(target)).with(copy.agents.denials(target, options))
 }
 
 fn allow(url: &CrawlUrl, decision: Decision) -> Judgement {

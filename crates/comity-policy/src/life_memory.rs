@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use comity_robots::RuleSet;
-use comity_signals::PolicyGroups;
+use comity_signals::{AgentGroups, PolicyGroups};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::robots_life::{Found, Known};
@@ -80,14 +80,14 @@ impl RobotsLife {
 
     /// A life as it was remembered. Only the gate may make one (invariant 1), as with [`RobotsLife::new`].
     ///
-    /// `rules` are those of the bytes that [`LifeMemory::digest`] names, per token list, and its groups of policy tokens; without them a remembered copy
+    /// `rules` are those of the bytes that [`LifeMemory::digest`] names, per token list, and its groups of policy tokens and of the agents of others; without them a remembered copy
     /// is forgotten, so that the file is asked anew. A run of failures is kept in any case.
     #[must_use]
     pub fn recall(
         origin: Origin,
         policy: Arc<RobotsPolicy>,
         memory: LifeMemory,
-        rules: Option<(Box<[RuleSet]>, PolicyGroups)>,
+        rules: Option<(Box<[RuleSet]>, PolicyGroups, AgentGroups)>,
     ) -> Self {
         let known = memory.known.and_then(|known| Known::recall(known, &origin, &policy, rules));
         Self {
@@ -121,13 +121,13 @@ impl Known {
         memory: KnownMemory,
         origin: &Origin,
         policy: &RobotsPolicy,
-        rules: Option<(Box<[RuleSet]>, PolicyGroups)>,
+        rules: Option<(Box<[RuleSet]>, PolicyGroups, AgentGroups)>,
     ) -> Option<Self> {
         let KnownMemory { what, status, fetched, confirmed, expires } = memory;
         let what = match what {
             Remembered::Copy { digest, bytes, truncated, final_url, validators } => {
-                let (rules, policies) = rules?;
-                Found::Copy(RobotsCopy { digest, bytes, truncated, final_url, validators, rules, policies })
+                let (rules, policies, agents) = rules?;
+                Found::Copy(RobotsCopy { digest, bytes, truncated, final_url, validators, rules, policies, agents })
             }
             Remembered::Absent if policy.strict_4xx.contains(&status) => Found::Denied,
             Remembered::Absent => Found::Absent,

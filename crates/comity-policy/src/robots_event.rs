@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use comity_robots::RuleSet;
-use comity_signals::PolicyGroups;
+use comity_signals::{AgentGroups, PolicyGroups};
 use comity_url::CrawlUrl;
 
 use crate::{Digest, Reason};
@@ -44,6 +44,8 @@ pub struct RobotsCopy {
     pub rules: Box<[RuleSet]>,
     /// The groups of policy tokens, which deny uses and change no access; the same for every list.
     pub policies: PolicyGroups,
+    /// The groups for the agents of others, where they are looked at: evidence, and denials of uses where the operator says so.
+    pub agents: AgentGroups,
 }
 
 /// The validators of an answer (RFC 9110 §8.8): with them a copy is asked anew for the price of a 304.

@@ -224,9 +224,9 @@ impl RobotsLife {
     /// Bytes of heap that this value holds, for the cache's weigher.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        let rules = self
-            .copy()
-            .map_or(0, |copy| copy.rules.iter().map(RuleSet::heap_bytes).sum::<usize>() + copy.policies.heap_bytes());
+        let beside = |copy: &RobotsCopy| copy.policies.heap_bytes() + copy.agents.heap_bytes();
+        let rules =
+            self.copy().map_or(0, |copy| copy.rules.iter().map(RuleSet::heap_bytes).sum::<usize>() + beside(copy));
         self.origin.as_str().len() + size_of::<Known>() + rules
     }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_signals::{AiTxt, RslCarrier, RslConditions, RslDocument, SignalOptions, Statement, Tdmrep, Verdict};
+use comity_signals::{AiTxt, RslCarrier, RslDocument, Statement, Tdmrep, Verdict};
 use comity_url::{CrawlUrl, Origin};
 
-use crate::{Digest, WallTime};
+use crate::{Digest, Terms, WallTime};
 
 /// Which file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -238,13 +238,12 @@ impl NamedLicence {
     /// one, so that what decided is never what falls off.
     pub const MOST_IN_ALL: usize = 3 * Self::MOST;
 
-    /// What it says of the resource at `target` of `origin`. No condition of a licence counts as met: a permission under one is
-    /// a denial, marked as conditional.
+    /// What it says of the resource at `target` of `origin`. A permission under a condition that is not among those met is a denial,
+    /// marked as conditional.
     #[must_use]
-    pub fn statements(&self, origin: &Origin, target: &[u8]) -> Vec<Statement> {
+    pub fn statements(&self, origin: &Origin, target: &[u8], terms: &Terms) -> Vec<Statement> {
         let Some(document) = self.file.licence() else { return Vec::new() };
-        let conditions = RslConditions::default();
-        document.read(origin.as_str(), target, self.carrier, &conditions, SignalOptions::default()).statements
+        document.read(origin.as_str(), target, self.carrier, &terms.conditions, terms.options).statements
     }
 }
 
@@ -271,8 +270,13 @@ impl SiteFiles {
     }
 
     /// What the files say of the resource at `target`, but for tdmrep.json, whose later layers take its place.
-    pub fn statements<'a>(&'a self, origin: &'a Origin, target: &'a [u8]) -> impl Iterator<Item = Statement> + 'a {
+    pub fn statements<'a>(
+        &'a self,
+        origin: &'a Origin,
+        target: &'a [u8],
+        terms: &'a Terms,
+    ) -> impl Iterator<Item = Statement> + 'a {
         let ai_txt = self.ai_txt.iter().filter_map(move |file| file.ai_txt(target));
-        ai_txt.chain(self.licences.iter().flat_map(move |named| named.statements(origin, target)))
+        ai_txt.chain(self.licences.iter().flat_map(move |named| named.statements(origin, target, terms)))
     }
 }

@@ -35,6 +35,7 @@ fn rules(text: &str) -> RobotsLife {
         validators: None,
         rules: [Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)].into(),
         policies: PolicyGroups::parse(text.as_bytes(), Dialect::Standard),
+        agents: comity_signals::AgentGroups::default(),
     };
     life(RobotsEvent::Parsed { status: 200, copy, max_age: None })
 }

@@ -33,6 +33,7 @@ fn copy(text: &str) -> RobotsCopy {
         validators: None,
         rules: [Robots::parse(text.as_bytes()).rules(&["MyBot"], Dialect::Standard)].into(),
         policies: PolicyGroups::parse(text.as_bytes(), Dialect::Standard),
+        agents: comity_signals::AgentGroups::default(),
     }
 }
 

@@ -97,7 +97,7 @@ pub use preferences::Preferences;
 pub use price::{Budget, PaymentAction, PaymentDemand, PaymentKind, Price};
 pub use purpose::{Declared, ParsePurposeError, Purpose};
 pub use resource::{Carriers, Constraints, ResourceReader, ResourceSignals};
-pub use robots::{RobotsReading, RobotsSignals, robots_preferences, robots_preferences_despite_refusal};
+pub use robots::{RobotsReading, RobotsSignals, robots_preferences};
 pub use rsl::{RslCarrier, RslConditions, RslDocument, RslPointer, RslPointers, RslReading};
 pub use statement::{Place, Source, Statement, Verdict};
 pub use tdm::{Reservation, TdmLayer, TdmReading, Tdmrep};

@@ -35,14 +35,23 @@ impl PolicyToken {
 
 /// The groups of one robots.txt that policy tokens name, compiled; of nearly every file none, which costs no heap.
 #[derive(Clone, Debug, Default)]
-pub struct PolicyGroups(Box<[(PolicyToken, RuleSet)]>);
+pub struct PolicyGroups(Option<Box<Named>>);
+
+/// Those that are named, with their rules. Behind a pointer: an answer that is passed around has room for one.
+#[derive(Clone, Debug)]
+struct Named(Vec<(PolicyToken, RuleSet)>);
 
 impl PolicyGroups {
     /// A token that no group names says nothing: `*` speaks to crawlers, and is never taken for it.
     #[must_use]
     pub fn compile(robots: &Robots, dialect: Dialect) -> Self {
         let named = PolicyToken::all().filter(|policy| robots.names(policy.token));
-        Self(named.map(|policy| (policy, robots.rules(&[policy.token], dialect))).collect())
+        let named: Vec<_> = named.map(|policy| (policy, robots.rules(&[policy.token], dialect))).collect();
+        Self((!named.is_empty()).then(|| Box::new(Named(named))))
+    }
+
+    fn named(&self) -> &[(PolicyToken, RuleSet)] {
+        self.0.as_ref().map_or(&[], |named| named.0.as_slice())
     }
 
     /// The same from the bytes of the file. One without any of the tokens, which is nearly every file, is not parsed for it.
@@ -67,12 +76,13 @@ impl PolicyGroups {
     /// Bytes held on the heap, for the weigher of a cache. What clones share is counted in each.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.0) + self.0.iter().map(|(_, rules)| rules.heap_bytes()).sum::<usize>()
+        let of = |(_, rules): &(PolicyToken, RuleSet)| size_of::<(PolicyToken, RuleSet)>() + rules.heap_bytes();
+        self.0.as_ref().map_or(0, |_| size_of::<Named>()) + self.named().iter().map(of).sum::<usize>()
     }
 
     /// States what the groups deny. What they allow is no permission (our choice: permissions never propagate).
     pub(crate) fn read(&self, found: &mut Found, target: &[u8]) {
-        for (policy, rules) in &*self.0 {
+        for (policy, rules) in self.named() {
             let evidence = rules.evidence(target);
             let Evidence::Rule(rule) = evidence else { continue };
             if evidence.allowed() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use comity_robots::{AgentUse, Dialect, ExtensionKind, Pattern, Robots, RuleSet, Signal};
+use comity_robots::{Dialect, ExtensionKind, Pattern, Robots, RuleSet, Signal};
 
 use crate::agents::{AgentClass, AgentGroups};
 use crate::diagnostic::DiagnosticCode;
@@ -36,26 +36,11 @@ pub struct RobotsReading {
 }
 
 /// What the selected group of a robots.txt says about uses of the resource at `target` (path and query in bytes, as
-/// they are sent), by the default [`SignalOptions`]: the short form of [`RobotsReading::read`]. Groups of policy tokens are no
-/// part of a rule set: see [`PolicyGroups`].
+/// they are sent), by the default [`SignalOptions`]: the short form of [`RobotsReading::preferences`]. Groups of policy tokens are
+/// no part of a rule set: see [`PolicyGroups`].
 #[must_use]
 pub fn robots_preferences(rules: &RuleSet, target: &[u8]) -> Preferences {
-    if rules.signals().is_empty() && rules.file_signals().is_empty() {
-        return Preferences::none();
-    }
-    RobotsReading::read(rules, target, SignalOptions::default()).preferences
-}
-
-/// As [`robots_preferences`], of a target that will be fetched although the rules refuse it: an override lifts the refusal of
-/// access, and what the group says of uses holds all the same.
-#[must_use]
-pub fn robots_preferences_despite_refusal(rules: &RuleSet, target: &[u8]) -> Preferences {
-    if rules.signals().is_empty() && rules.file_signals().is_empty() {
-        return Preferences::none();
-    }
-    let mut found = Found::default();
-    read_group(&mut found, rules, target, SignalOptions::default());
-    Preferences::none().with(found.statements)
+    RobotsReading::preferences(rules, target, SignalOptions::default())
 }
 
 impl RobotsReading {
@@ -85,6 +70,28 @@ impl RobotsReading {
         let Found { statements, diagnostics } = found;
         Self { preferences: Preferences::none().with(statements), use_ceiling, others: Vec::new(), diagnostics }
     }
+
+    /// The preferences of [`Self::read`] alone.
+    #[must_use]
+    pub fn preferences(rules: &RuleSet, target: &[u8], options: SignalOptions) -> Preferences {
+        if is_silent(rules) { Preferences::none() } else { Self::read(rules, target, options).preferences }
+    }
+
+    /// The same of a target that will be fetched although the rules refuse it: an override lifts the refusal of access, and what
+    /// the group says of uses holds all the same.
+    #[must_use]
+    pub fn preferences_despite_refusal(rules: &RuleSet, target: &[u8], options: SignalOptions) -> Preferences {
+        if is_silent(rules) {
+            return Preferences::none();
+        }
+        let mut found = Found::default();
+        read_group(&mut found, rules, target, options);
+        Preferences::none().with(found.statements)
+    }
+}
+
+fn is_silent(rules: &RuleSet) -> bool {
+    rules.signals().is_empty() && rules.file_signals().is_empty()
 }
 
 impl RobotsSignals {
@@ -117,28 +124,9 @@ impl RobotsSignals {
         }
         let mut found = Found::default();
         self.policies.read(&mut found, target);
-        if let OthersTokens::Deny { least } = options.others_tokens {
-            infer(&mut found, &reading.others, least);
-        }
+        found.statements.extend(AgentClass::inferred(&reading.others, options));
         reading.preferences = reading.preferences.with(found.statements);
         reading
-    }
-}
-
-/// What denials of others stand for, where the operator says so (signals reference §3.4).
-fn infer(found: &mut Found, others: &[AgentClass], least: u32) {
-    let rows: [(Purpose, &[AgentUse]); 2] =
-        [(Purpose::AiTrain, &[AgentUse::AiTrain]), (Purpose::AiInput, &[AgentUse::AiUser, AgentUse::AiSearch])];
-    for (purpose, uses) in rows {
-        let classes = others.iter().filter(|class| uses.contains(&class.agent_use));
-        let mut denied: Vec<&str> = classes.flat_map(|class| class.denied.iter().copied()).collect();
-        denied.sort_unstable();
-        denied.dedup();
-        if denied.len() >= least.max(1) as usize {
-            let raw = denied.join(", ");
-            let at = Carried { source: Source::RobotsAiToken, place: Place::Whole, raw: &raw, path: None };
-            found.state(at, purpose, Verdict::Denied, Ground::Derived);
-        }
     }
 }
 

@@ -416,6 +416,8 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, (state, follows): (Option<
         grants: config.grants.clone(),
         reviews: config.reviews.clone(),
         ask: config.signals.ask,
+        options: config.signals.options,
+        conditions: config.signals.conditions.clone(),
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,
         state,

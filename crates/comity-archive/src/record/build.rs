@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use comity_policy::{Decision, Digest, Errand, Reason, WallTime};
-use comity_url::Origin;
+use comity_url::{CrawlUrl, Origin};
 
 use super::absent::{Absent, Why};
 use super::judged::{bounded, decision_record, licences, robots, robots_itself, rule, site_file, terms};
@@ -67,7 +67,8 @@ pub(crate) fn fetched(event: &Fetched, http: &Http<'_>, made: Made<'_>) -> Recor
         response: response(capture, http, absent),
         vantage: vantage(capture, absent),
     };
-    let basis = RobotsBasis { decision, robots_for, used: capture.started, origin: capture.url.origin() };
+    let target = Some(capture.url.request_target());
+    let basis = RobotsBasis { decision, robots_for, used: capture.started, origin: capture.url.origin(), target };
     assemble(ends, &event.context, &basis, parts, made, absent)
 }
 
@@ -88,10 +89,11 @@ pub(crate) fn not_fetched(event: &NotFetched, made: Made<'_>) -> Record {
         Basis::Robots(origin) => Some(origin),
         _ => None,
     };
-    let origin = match &event.target {
-        Target::Url(url) => Some(url.origin()),
+    let url = match &event.target {
+        Target::Url(url) => Some(url),
         Target::Text(_) => None,
     };
+    let (origin, target) = (url.map(CrawlUrl::origin), url.map(CrawlUrl::request_target));
     let parts = Parts {
         time: no_time(event.at, absent),
         request: absent.note("request", None, Why::NotSent),
@@ -100,7 +102,7 @@ pub(crate) fn not_fetched(event: &NotFetched, made: Made<'_>) -> Record {
     };
     match origin.or(robots_for) {
         Some(origin) => {
-            let basis = RobotsBasis { decision, robots_for, used: event.at, origin };
+            let basis = RobotsBasis { decision, robots_for, used: event.at, origin, target };
             assemble(ends, &event.context, &basis, parts, made, absent)
         }
         None => assemble_bare(ends, &event.context, parts, made, absent),
@@ -145,6 +147,8 @@ pub(super) struct RobotsBasis<'a> {
     pub(super) robots_for: Option<&'a Origin>,
     pub(super) used: WallTime,
     pub(super) origin: &'a Origin,
+    /// Path and query of the URL; `None` where it is none that can be asked for.
+    pub(super) target: Option<&'a str>,
 }
 
 fn assemble(

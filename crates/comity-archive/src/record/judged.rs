@@ -1,17 +1,18 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use comity_policy::{
     Decision, Grant, NamedLicence, OptOut, Overridden, Reason, RobotsState, SiteFile, SiteFiles, WallTime,
 };
-use comity_signals::{Declared, Place, Purpose, Statement, Verdict};
+use comity_signals::{AgentClass, Declared, Place, Purpose, Statement, Verdict};
 use comity_url::Origin;
 
 use super::absent::{Absent, Why};
 use super::build::RobotsBasis;
 use super::parts::cut_to;
 use super::{
-    DecisionRecord, GrantRecord, LicenceRecord, LiftedRecord, OmittedRecord, OptOutRecord, OverrideRecord,
-    PurposeRecord, RobotsRecord, RuleRecord, SignalRecord, SiteFileRecord, StageRecord, TermsRecord,
+    DecisionRecord, GrantRecord, LicenceRecord, LiftedRecord, OmittedRecord, OptOutRecord, OthersRecord,
+    OverrideRecord, PurposeRecord, RobotsRecord, RuleRecord, SignalRecord, SiteFileRecord, StageRecord, TermsRecord,
 };
 use crate::{Context, TermsLink};
 
@@ -47,11 +48,23 @@ pub(super) fn robots(
         ),
         for_origin: basis.origin.as_str().to_owned(),
         group_line: absent.note("robots.group_line", found.group_line, Why::NoGroup),
+        others: others(decision, basis.target),
         record: absent.note("robots.record", record, no_record),
         state: found.state.as_str().to_owned(),
         status: absent.note("robots.status", found.status, Why::NoRobots),
         truncated: found.truncated,
     }
+}
+
+/// What AI agents of others meet at the URL, as many as the table has at most.
+fn others(decision: &Decision, target: Option<&str>) -> BTreeMap<String, OthersRecord> {
+    let names = |tokens: Vec<&str>| tokens.into_iter().map(str::to_owned).collect();
+    let classes = target.map(|target| decision.robots.others(target.as_bytes())).unwrap_or_default();
+    let record = |class: AgentClass| {
+        let of_class = OthersRecord { denied: names(class.denied), named: names(class.named) };
+        (class.agent_use.as_str().to_owned(), of_class)
+    };
+    classes.into_iter().filter(AgentClass::is_of_ai).map(record).collect()
 }
 
 /// A robots.txt is not judged by itself (RFC 9309 §2.2.2).
@@ -71,6 +84,7 @@ pub(super) fn robots_itself(origin: &Origin, absent: &mut Absent) -> RobotsRecor
         final_url: None,
         for_origin: origin.as_str().to_owned(),
         group_line: None,
+        others: BTreeMap::new(),
         record: None,
         state: RobotsState::NotApplicable.as_str().to_owned(),
         status: None,

@@ -304,6 +304,10 @@ pub struct RobotsRecord {
     pub for_origin: String,
     /// First line of the group that applied.
     pub group_line: Option<u32>,
+    /// What AI agents of others that the file names meet at the URL, by class: evidence of intent (signals reference §3.4). Left out
+    /// where it names none, or they are not looked at.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, OthersRecord>,
     /// `WARC-Record-ID` of its response, without angle brackets.
     pub record: Option<String>,
     /// `fresh`, `stale_ok`, `absent`, `redirect_limit`, `unreachable` or `not_applicable`.
@@ -312,6 +316,15 @@ pub struct RobotsRecord {
     pub status: Option<u16>,
     /// True when the file was longer than what is parsed.
     pub truncated: bool,
+}
+
+/// One class of agents of others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OthersRecord {
+    /// Those of the named whose group refuses the URL.
+    pub denied: Vec<String>,
+    /// Those that the file names.
+    pub named: Vec<String>,
 }
 
 /// A licence behind a decision.

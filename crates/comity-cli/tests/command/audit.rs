@@ -36,7 +36,7 @@ pub(crate) fn verified_without_our_code(dir: &Path, code: i32) -> Option<String>
     Some(said)
 }
 
-fn name(number: usize) -> String {
+pub(super) fn name(number: usize) -> String {
     format!("o{number}.test")
 }
 
@@ -101,7 +101,7 @@ fn crawler(dir: &Path, origins: usize, excepted: bool) -> (Crawler, Observer) {
     (crawler.build().unwrap(), observer)
 }
 
-fn audited(home: &TempDir, dir: &Path, flags: &[&str]) -> (Option<i32>, Value) {
+pub(super) fn audited(home: &TempDir, dir: &Path, flags: &[&str]) -> (Option<i32>, Value) {
     let ran = comity(home.path(), &[&["audit", dir.to_str().unwrap(), "--json"], flags].concat());
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     let found = serde_json::from_str(&said).unwrap_or_else(|e| panic!("{e}: {said} {:?}", ran.stderr));
@@ -460,7 +460,7 @@ async fn small(dir: &Path, sites: Vec<Site>, purposes: &[&str]) -> comity::Summa
     small_with(dir, sites, purposes, |_| {}).await
 }
 
-async fn small_with(
+pub(super) async fn small_with(
     dir: &Path,
     sites: Vec<Site>,
     purposes: &[&str],

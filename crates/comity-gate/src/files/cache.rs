@@ -8,13 +8,15 @@ use moka::ops::compute::Op;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
-use super::waiting::Waiting;
 use super::{AskFiles, FileKey};
 use crate::cache::RobotsKey;
+use crate::waiting::Waiting;
 
 /// Bytes of such files held at most (our choice: a few hundred an origin). Beyond it the one that was not looked at for longest
 /// goes: into the state directory, where there is one, else it is asked for again.
 pub(crate) const MOST_BYTES: u64 = 32 << 20;
+/// Bytes of those that wait for their judgement, at most.
+const MOST_WAITING_BYTES: u64 = 32 << 20;
 /// Bytes of what the pages of origins have named, at most (our choice: ten thousand origins and more with usual licences). Beyond it the
 /// origin that was not looked at for longest is forgotten.
 const MOST_NAMING_BYTES: u64 = 8 << 20;
@@ -37,13 +39,13 @@ pub(crate) struct FileCache {
     tdmrep: bool,
     entries: Cache<FileKey, Arc<SiteFile>>,
     /// Those of origins that are about to be judged.
-    waiting: Waiting,
+    waiting: Waiting<Vec<(FileKey, Arc<SiteFile>)>>,
     /// What pages have named.
     named: Cache<RobotsKey, Arc<[Named]>>,
 }
 
 /// Bytes that an entry takes, those of the cache counted.
-pub(super) fn weight(key: &FileKey, file: &Arc<SiteFile>) -> u32 {
+fn weight(key: &FileKey, file: &Arc<SiteFile>) -> u32 {
     u32::try_from(file.heap_bytes() + key.url_bytes() + 320).unwrap_or(u32::MAX)
 }
 
@@ -73,7 +75,7 @@ impl FileCache {
             asks,
             tdmrep,
             entries: entries.build(),
-            waiting: Waiting::default(),
+            waiting: Waiting::new(MOST_WAITING_BYTES),
             // By age alone, too: an origin that is not admitted would have two dozen files anew with every page.
             named: Cache::builder()
                 .eviction_policy(EvictionPolicy::lru())
@@ -107,7 +109,9 @@ impl FileCache {
 
     /// The next judgement of `key` has these, whatever the cache lets go until then.
     pub(crate) fn keep_for(&self, key: RobotsKey, files: Vec<(FileKey, Arc<SiteFile>)>, now: WallTime) {
-        self.waiting.keep(key, files, now);
+        let bytes = files.iter().map(|(key, file)| u64::from(weight(key, file))).sum();
+        // Where there is no room, a later try has it.
+        let _kept = self.waiting.keep(key, files, bytes, now);
     }
 
     /// Pages of `key` have named these: those of them that may be asked for.
@@ -154,7 +158,7 @@ impl FileCache {
     pub(crate) fn known(&self, key: &RobotsKey, licences: &[CrawlUrl], reviews: &Reviews, now: WallTime) -> Known {
         let mut known = Known::default();
         let (origin, vantage) = key;
-        let kept = self.waiting.take(key);
+        let kept = self.waiting.take(key).unwrap_or_default();
         let find = |file: &FileKey| self.find(file, &kept, now);
         let mut look = |file: FileKey| {
             let found = find(&file);
@@ -215,7 +219,7 @@ impl FileCache {
         }
         let named = self.named.get(key);
         all.extend(named.iter().flat_map(|all| &**all).filter(|one| one.wanted).map(|one| one.key.clone()));
-        let kept = self.waiting.look(key);
+        let kept = self.waiting.look(key).unwrap_or_default();
         let found = |file: FileKey| {
             let known = self.find(&file, &kept, now).filter(|file| !file.is_due(now));
             (file, known)

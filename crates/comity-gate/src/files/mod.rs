@@ -4,12 +4,10 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `cache` | [`FileCache`]: what is known of them, bounded; which are due |
-//! | `waiting` | those of origins that are about to be judged: kept until they are |
 //! | `fetch` | one fetch: its chain of redirects, its turns, what the answers mean |
 
 mod cache;
 mod fetch;
-mod waiting;
 
 use std::fmt;
 

@@ -15,6 +15,7 @@ use comity_gateway::{
 };
 use comity_policy::{Digest, Identity, Politeness, Random, WallTime};
 use comity_robots::ProductToken;
+use comity_signals::SignalOptions;
 use comity_testweb::{MemoryNet, Observer, Site, Web, WebBuilder};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -42,6 +43,8 @@ pub(crate) struct Profile {
     pub(crate) allow: Vec<String>,
     /// Files about use that are asked for.
     pub(crate) ask: AskFiles,
+    /// How far signals are read.
+    pub(crate) options: SignalOptions,
     /// Answers of the resolver for every name, in turn; the last one stays. Empty: the web's own names.
     pub(crate) dns: Vec<Vec<IpAddr>>,
 }
@@ -65,6 +68,7 @@ impl Default for Profile {
             politeness: Politeness::default(),
             allow: vec!["10.0.0.0/8".to_owned()],
             ask: AskFiles::default(),
+            options: SignalOptions::default(),
             dns: Vec::new(),
         }
     }
@@ -101,7 +105,7 @@ impl Profile {
         fetch.allow_addresses.clone_from(&allow);
         let fetcher = Fetcher::new(Arc::new(net), clock.clone(), fetch).unwrap();
         let politeness = Politeness { own_networks: allow, ..self.politeness };
-        let gate = GateConfig { politeness, ask: self.ask, ..GateConfig::new(identity) };
+        let gate = GateConfig { politeness, ask: self.ask, options: self.options, ..GateConfig::new(identity) };
         let gateway = Gateway::new(fetcher, clock, Arc::new(Still), gate, self.gateway)?;
         let (sender, phase) = watch::channel(Phase::Serving);
         Ok(Room { gateway, observer, connects, phase, _sender: sender })

@@ -1,6 +1,7 @@
 use super::usage::UsageSet;
 use super::xml;
 use crate::DiagnosticCode;
+use crate::scope::PlacePattern;
 
 /// One RSL document in compiled form: parsed once, asked for every resource.
 ///
@@ -19,6 +20,8 @@ pub struct RslDocument {
 pub(super) struct Content {
     /// The `url` attribute; empty where it is missing.
     pub(super) url: String,
+    /// The same, compiled; `None` where it is empty, or matches nothing.
+    pub(super) place: Option<PlacePattern>,
     /// A licence server has to be asked for a token.
     pub(super) server: bool,
     pub(super) licences: Vec<Licence>,
@@ -122,7 +125,7 @@ impl RslDocument {
             let raw = lists.clone().next().map(|list| list.raw.clone()).unwrap_or_default();
             let set = lists.fold(UsageSet::default(), |all, list| all.with(list.set));
             let licence = Licence { prohibits: vec![UsageList { set, raw }], ..Licence::default() };
-            self.contents = vec![Content { url: "/".to_owned(), server: false, licences: vec![licence] }];
+            self.contents = vec![Content::new("/", false, vec![licence])];
         }
         self.contents.iter_mut().for_each(Content::shrink);
         self.contents.shrink_to_fit();
@@ -141,6 +144,10 @@ impl RslDocument {
 }
 
 impl Content {
+    pub(super) fn new(url: &str, server: bool, licences: Vec<Licence>) -> Self {
+        Self { url: url.to_owned(), place: PlacePattern::new(url), server, licences }
+    }
+
     fn keep_prohibitions(&mut self) {
         self.licences.retain(|licence| !licence.prohibits.is_empty());
         for licence in &mut self.licences {
@@ -161,7 +168,8 @@ impl Content {
     }
 
     fn heap_bytes(&self) -> usize {
-        size_of::<Self>() + self.url.len() + self.licences.iter().map(Licence::heap_bytes).sum::<usize>()
+        let place = self.place.as_ref().map_or(0, PlacePattern::heap_bytes);
+        size_of::<Self>() + self.url.len() + place + self.licences.iter().map(Licence::heap_bytes).sum::<usize>()
     }
 }
 

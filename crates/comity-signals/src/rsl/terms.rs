@@ -1,12 +1,9 @@
 use std::cmp::Reverse;
 
-use comity_robots::{Dialect, Pattern};
-
 use super::document::{Content, Licence, Limits, RslDocument, UsageList};
 use super::pointer::RslCarrier;
 use super::usage::Usage;
 use crate::found::{Carried, Found, Ground};
-use crate::scope::path_on;
 use crate::{Diagnostics, Place, Profile, Purpose, SignalOptions, Source, Statement, Verdict};
 
 /// What the operator is and does, for licences that ask (signals reference §1.5). By default nothing is known and nothing met.
@@ -109,8 +106,7 @@ fn match_length(content: &Content, origin: &str, target: &[u8], carrier: RslCarr
     if content.url.is_empty() {
         return carrier.is_of_the_page().then_some(0);
     }
-    let pattern = Pattern::new(path_on(origin, &content.url)?.as_bytes(), Dialect::Standard);
-    pattern.matches(target).then(|| pattern.priority())
+    content.place.as_ref()?.match_length(origin, target)
 }
 
 /// Contents that are read together.

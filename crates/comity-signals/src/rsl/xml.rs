@@ -178,7 +178,7 @@ impl<'a> Reading<'a> {
     fn content(&mut self, start: &BytesStart<'_>) -> Open {
         let url = attribute(start, "url").unwrap_or_default();
         let server = attribute(start, "server").is_some_and(|server| !server.trim().is_empty());
-        self.document.contents.push(Content { url: url.trim().to_owned(), server, licences: Vec::new() });
+        self.document.contents.push(Content::new(url.trim(), server, Vec::new()));
         Open::Content
     }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::keys::{self, Unset};
 use super::{ConfigError, ConfigFile};
 
 /// Keys that say what the crawl means: who asks, what for, where, and by which rules. A URL that was decided under one
 /// value must not stand beside one decided under another without anybody having said so. Our choice: everything else
 /// (paces, limits, archive) only says how fast and how long.
-const MEANING: [&str; 20] = [
+const MEANING: [&str; 28] = [
     "agent.name",
     "agent.contact",
     "agent.tokens",
@@ -26,6 +27,14 @@ const MEANING: [&str; 20] = [
     "signals.tdmrep",
     "signals.ai_txt",
     "signals.licences",
+    "signals.profile",
+    "signals.aipref_legacy",
+    "signals.signal_lenient_values",
+    "signals.infer_from_ai_tokens",
+    "signals.infer_min_tokens",
+    "signals.rsl_user",
+    "signals.rsl_geo",
+    "signals.satisfies",
     "override",
     "grant",
     "terms",
@@ -48,7 +57,7 @@ impl Change {
     /// True when the crawl would mean something else.
     pub(super) fn changes_meaning(&self) -> bool {
         // Crawls of earlier versions do not name what they did by default.
-        let is_new = self.key.starts_with("signals.") && self.before.is_none();
+        let is_new = self.key.starts_with("signals.") && self.before.is_none() && self.after == default_of(&self.key);
         MEANING.contains(&self.key.as_str()) && !is_new
     }
 }
@@ -62,7 +71,7 @@ impl fmt::Display for Change {
 
 /// Every key whose value is another, in order of the keys. Both are resolved configurations.
 pub(crate) fn changes(before: &ConfigFile, after: &ConfigFile) -> Vec<Change> {
-    let (before, after) = (keys(before), keys(after));
+    let (before, after) = (values(before), values(after));
     let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let change =
         |key: &String| Change { key: key.clone(), before: before.get(key).cloned(), after: after.get(key).cloned() };
@@ -85,8 +94,16 @@ pub(crate) fn accept(changes: &[Change], accepted: bool) -> Result<Vec<String>, 
         .hint("go on as it began, or say --accept-config; what was decided so far stays as it was decided"))
 }
 
+/// What a key that is not written stands for, as TOML.
+fn default_of(key: &str) -> Option<String> {
+    match keys::find(key)?.1.default {
+        Unset::Value(value) => Some(value.to_owned()),
+        _ => None,
+    }
+}
+
 /// `section.key` → its value as TOML.
-fn keys(file: &ConfigFile) -> BTreeMap<String, String> {
+fn values(file: &ConfigFile) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     for (section, value) in toml::Table::try_from(file).unwrap_or_default() {
         match value {
@@ -120,6 +137,20 @@ mod tests {
             ("\"origins\"", "\"any\"", "crawl.scope: \"origins\" -> \"any\"", true),
             ("\"standard\"", "\"google\"", "robots.dialect: \"standard\" -> \"google\"", true),
             ("[robots]", "[keys]\nsessions = true\n[robots]", "keys.sessions: (not set) -> true", true),
+            (
+                "[robots]",
+                "[signals]\nprofile = \"literal\"\n[robots]",
+                "signals.profile: (not set) -> \"literal\"",
+                true,
+            ),
+            (
+                "[robots]",
+                "[signals]\nprofile = \"cautious\"\n[robots]",
+                "signals.profile: (not set) -> \"cautious\"",
+                false,
+            ),
+            ("[robots]", "[signals]\nsatisfies = []\n[robots]", "signals.satisfies: (not set) -> []", false),
+            ("[robots]", "[signals]\nrsl_geo = \"DE\"\n[robots]", "signals.rsl_geo: (not set) -> \"DE\"", true),
             ("[robots]", "exclude = [\"*x*\"]\n[robots]", "crawl.exclude: (not set) -> [\"*x*\"]", true),
         ];
         assert_eq!(changes(&file(before), &file(before)), []);

@@ -256,6 +256,23 @@ section! {
         licences: bool,
         /// `note` (default): links to terms are recorded; `copy`: their text is copied, too.
         terms: String,
+        /// `cautious` (default): denials are derived from kindred ones; `literal`: only what the defining document says.
+        profile: String,
+        /// `ignore` (default) or `map`: labels that the vocabulary of `Content-Usage` has dropped.
+        aipref_legacy: String,
+        /// Whether `disallow`, `false` and `0` of `Content-Signal` are read as `no`; default false.
+        signal_lenient_values: bool,
+        /// `off`, `record` (default) or `deny`: groups of robots.txt for the AI agents of others.
+        infer_from_ai_tokens: String,
+        /// Distinct agents that it takes for a denial, 1 to 1000; default 1.
+        infer_min_tokens: u32,
+        /// Our class, for RSL licences that ask: `commercial`, `non-commercial`, `education`, `government`, `personal`; by default
+        /// not known.
+        rsl_user: String,
+        /// Our region, for RSL licences that ask: ISO 3166-1 alpha-2, or `EU`; by default not known.
+        rsl_geo: String,
+        /// Conditions of RSL licences that are met: payment types, `server`, `reporting`, `custom`; default none.
+        satisfies: Vec<String>,
     }
 }
 

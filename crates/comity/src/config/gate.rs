@@ -56,6 +56,8 @@ impl GateSettings {
         let gate = GateConfig {
             silence: said.silence,
             ask: said.ask,
+            options: said.options,
+            conditions: said.conditions,
             grants: signals::grants(file.grants.as_deref())?,
             reviews: signals::reviews(file.terms.as_deref())?,
             overrides: exceptions::overrides(file.overrides.as_deref())?,

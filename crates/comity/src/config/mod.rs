@@ -14,6 +14,7 @@ mod exceptions;
 mod file;
 mod gate;
 pub mod keys;
+mod knobs;
 mod live;
 mod near;
 mod proxies;
@@ -33,7 +34,7 @@ pub(crate) use exceptions::expiring;
 pub use exceptions::{Moment, OptoutSection, OverrideSection};
 pub use file::{
     AgentSection, ArchiveSection, ConfigFile, CrawlSection, FetchSection, FrontierSection, GatewaySection, KeysSection,
-    PolitenessSection, RevisitSection, RobotsSection, TelemetrySection, TrapsSection,
+    PolitenessSection, RevisitSection, RobotsSection, SignalsSection, TelemetrySection, TrapsSection,
 };
 pub use gate::GateSettings;
 pub(crate) use live::live_changes;

@@ -243,7 +243,7 @@ impl CrawlConfig {
             OnUnreachable::Google => "google",
         });
         file.robots.strict_4xx = Some(self.robots.strict_4xx.clone());
-        signals::resolved(self.signals, &mut file);
+        signals::resolved(&self.signals, &mut file);
         bounds::show_fetch(&self.fetch, &mut file.fetch);
         file.fetch.spool_dir = self.fetch.spool_dir.clone();
         file.fetch.accept_types = Some(self.types.ranges().iter().map(ToString::to_string).collect());

@@ -8,10 +8,11 @@ use comity_policy::{
     Grant, GrantDraft, GrantError, Grants, Review, ReviewDraft, ReviewError, Reviews, Silence, WallTime,
 };
 use comity_robots::Dialect;
+use comity_signals::{RslConditions, SignalOptions};
 use serde::{Deserialize, Serialize};
 
 use super::resolve::one_of;
-use super::{ConfigError, ConfigFile, CrawlConfig, Moment};
+use super::{ConfigError, ConfigFile, CrawlConfig, Moment, knobs};
 
 /// One `[[grant]]`: uses of exact origins that a licence, a contract or a law permits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,6 +125,14 @@ impl ConfigFile {
         reviews(self.terms.as_deref())
     }
 
+    /// Its `[signals]`, as records were decided under it; defaults where it says nothing.
+    ///
+    /// # Errors
+    /// A word that is none.
+    pub fn read_signals(&self) -> Result<SignalSettings, ConfigError> {
+        signals(self)
+    }
+
     /// Its robots dialect and what it takes silence for, as records were decided under it; defaults where it says nothing.
     ///
     /// # Errors
@@ -165,12 +174,16 @@ fn review_notes(reviews: &Reviews, ask: AskFiles) -> Vec<String> {
 }
 
 /// `[signals]`, resolved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignalSettings {
     /// What is done where nobody says anything about a declared purpose.
     pub silence: Silence,
     /// Which files about use are asked for.
     pub ask: AskFiles,
+    /// How far signals are read beyond their own words.
+    pub options: SignalOptions,
+    /// Which conditions of RSL licences are met.
+    pub conditions: RslConditions,
 }
 
 const SILENCES: [(&str, Silence); 2] = [("proceed", Silence::Proceed), ("refuse", Silence::Refuse)];
@@ -186,17 +199,20 @@ pub(super) fn signals(file: &ConfigFile) -> Result<SignalSettings, ConfigError> 
             licences: file.signals.licences.unwrap_or_default(),
             terms: one_of("[signals] terms", file.signals.terms.as_deref(), &TERMS)?,
         },
+        options: knobs::options(&file.signals)?,
+        conditions: knobs::conditions(&file.signals)?,
     })
 }
 
 /// Every key with its value in force.
-pub(super) fn resolved(settings: SignalSettings, file: &mut ConfigFile) {
+pub(super) fn resolved(settings: &SignalSettings, file: &mut ConfigFile) {
     file.signals.unspecified = Some(settings.silence.as_str().to_owned());
     let ask = settings.ask;
     let word = TDMREPS.iter().find(|(_, value)| *value == ask.tdmrep).map(|(word, _)| (*word).to_owned());
     file.signals.tdmrep = word;
     (file.signals.ai_txt, file.signals.licences) = (Some(ask.ai_txt), Some(ask.licences));
     file.signals.terms = Some(if ask.terms { "copy" } else { "note" }.to_owned());
+    knobs::resolved(settings, &mut file.signals);
 }
 
 #[cfg(test)]
@@ -231,14 +247,14 @@ mod tests {
         );
         let set = set.unwrap();
         let ask = AskFiles { tdmrep: AskTdmrep::Always, ai_txt: true, licences: true, terms: true };
-        assert_eq!(set.signals, SignalSettings { silence: Silence::Refuse, ask });
+        assert_eq!(set.signals, SignalSettings { silence: Silence::Refuse, ask, ..SignalSettings::default() });
         let again = set.resolved().signals;
         assert_eq!((again.unspecified.as_deref(), again.tdmrep.as_deref()), (Some("refuse"), Some("always")));
         assert_eq!((again.ai_txt, again.licences, again.terms.as_deref()), (Some(true), Some(true), Some("copy")));
         let unset = resolve("").unwrap().signals;
         let ask = AskFiles { tdmrep: AskTdmrep::WhenNeeded, ..AskFiles::default() };
-        assert_eq!(unset, SignalSettings { silence: Silence::Proceed, ask });
-        for wrong in ["unspecified = \"deny\"", "tdmrep = \"off\"", "profile = \"cautious\"", "terms = \"read\""] {
+        assert_eq!(unset, SignalSettings { silence: Silence::Proceed, ask, ..SignalSettings::default() });
+        for wrong in ["unspecified = \"deny\"", "tdmrep = \"off\"", "terms = \"read\""] {
             assert!(resolve(&format!("[signals]\n{wrong}\n")).is_err(), "{wrong}");
         }
         let reference = include_str!("../../../../docs/configuration.md");

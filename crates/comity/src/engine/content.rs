@@ -10,7 +10,7 @@ use comity_gate::Gate;
 use comity_policy::{Answered, Content, Decision, Reason, SiteFile, Stage};
 use comity_robots::ProductToken;
 use comity_signals::{
-    HeadFacts, PageSignals, RslPointers, SignalOptions, Statement, TdmReading, UnixSeconds, page_signals,
+    HeadFacts, PageReader as SignalReader, PageSignals, RslPointers, Statement, TdmReading, UnixSeconds,
 };
 use comity_url::CrawlUrl;
 
@@ -122,12 +122,14 @@ impl ContentJudge {
     fn tdm(&self, facts: &HeadFacts) -> TdmReading {
         let file = self.before.site.tdmrep.as_deref().and_then(SiteFile::tdmrep);
         let target = self.url.request_target().as_bytes();
-        TdmReading::read(file, target, &self.fields, facts, SignalOptions::default())
+        TdmReading::read(file, target, &self.fields, facts, self.gate.options())
     }
 
     fn permit(&mut self, facts: &HeadFacts, stage: Stage, more: bool) -> Keep {
         let now = UnixSeconds(self.gate.clock().wall().unix_millis().div_euclid(1000));
-        let read = |token: &ProductToken| page_signals(&self.fields, facts, token.as_str(), self.image);
+        let (options, image) = (self.gate.options(), self.image);
+        let read =
+            |token: &ProductToken| SignalReader { token: token.as_str(), image, options }.read(&self.fields, facts);
         let signals: Vec<PageSignals> = self.tokens.iter().map(read).collect();
         let licences = PageLicences::read(&self.gate, &self.url, &self.fields, facts);
         let follow = signals.iter().all(|signals| signals.follow);
@@ -145,7 +147,8 @@ impl ContentJudge {
         } else {
             self.tdm(facts).preferences(self.before.preferences.clone())
         };
-        let preferences = known.with(signals.iter().flat_map(said)).with(licences.statements(&self.url));
+        let preferences =
+            known.with(signals.iter().flat_map(said)).with(self.gate.licensed(&licences.known, &self.url));
         // A licence that is yet to be learnt may break a silence: what it leaves is decided a last time.
         let more = more || licences.has_unknown();
         let answered = Answered { preferences, licences: licences.known.clone(), stage, more, hidden: self.hidden };

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_archive::{Earlier, TermsLink};
-use comity_extract::{LinkTag, Page as Extracted, Rel};
+use comity_extract::Page as Extracted;
 use comity_gate::Gate;
 use comity_policy::{
     Answered, Capture, Content, Decision, Digest, NamedLicence, Reason, Review, SiteCopy, SiteFile, SiteFileKind,
     SiteFileState, SiteRules, Spool, Truncation,
 };
-use comity_signals::{HeadFacts, RslCarrier, RslDocument, RslPointers, SignalOptions, Statement, TdmReading};
+use comity_signals::{HeadFacts, RslCarrier, RslDocument, RslPointers, TdmReading};
 use comity_url::CrawlUrl;
 use sha2::{Digest as _, Sha256};
 
@@ -68,12 +68,6 @@ impl PageLicences {
     /// One is named that is not known yet.
     pub(super) const fn has_unknown(&self) -> bool {
         !self.unknown.is_empty()
-    }
-
-    /// What those that are known say of the page.
-    pub(super) fn statements(&self, url: &CrawlUrl) -> Vec<Statement> {
-        let target = url.request_target().as_bytes();
-        self.known.iter().flat_map(|licence| licence.statements(url.origin(), target)).collect()
     }
 }
 
@@ -137,8 +131,7 @@ impl Shared {
 
     fn decided_again(&self, trip: &Trip, mut ruling: Ruling, learnt: Vec<NamedLicence>) -> Ruling {
         let Some(before) = ruling.decision.before.clone() else { return ruling };
-        let (origin, target) = (trip.url.origin(), trip.url.request_target().as_bytes());
-        let said = learnt.iter().flat_map(|licence| licence.statements(origin, target)).collect::<Vec<_>>();
+        let said = self.gate.licensed(&learnt, &trip.url);
         ruling.licences.known.extend(learnt);
         let answered = Answered {
             preferences: ruling.decision.preferences.clone().with(said),
@@ -147,7 +140,7 @@ impl Shared {
             more: false,
             hidden: ruling.hidden,
         };
-        ruling.decision = match self.gate.judge_content(&before, answered, origin) {
+        ruling.decision = match self.gate.judge_content(&before, answered, trip.url.origin()) {
             // The permit was for the bytes as they came, which are kept.
             Content::Keep(_, decision) | Content::Withhold(decision) => decision,
         };
@@ -162,22 +155,16 @@ impl Shared {
                 all.push(TermsLink { rel, url: url.to_owned() });
             }
         };
-        for link in page
-            .iter()
-            .flat_map(|page| &page.links)
-            .filter(|link| matches!(link.tag, LinkTag::A | LinkTag::Area | LinkTag::Link | LinkTag::Header))
-        {
-            if link.rel.contains(Rel::TERMS_OF_SERVICE) {
-                add("terms-of-service", link.url.as_str());
-            } else if link.rel.contains(Rel::LICENSE) && link.media_type.as_deref() != Some("application/rsl+xml") {
-                add("license", link.url.as_str());
+        for link in page.iter().flat_map(|page| &page.links) {
+            if let Some(rel) = link.terms() {
+                add(rel, link.url.as_str());
             }
         }
         let head = page.map(|page| &page.head);
         let file = decision.site.tdmrep.as_deref().and_then(SiteFile::tdmrep);
         let target = capture.url.request_target().as_bytes();
         let none = HeadFacts::default();
-        let tdm = TdmReading::read(file, target, &capture.fields, head.unwrap_or(&none), SignalOptions::default());
+        let tdm = TdmReading::read(file, target, &capture.fields, head.unwrap_or(&none), self.gate.options());
         let policy = tdm.policy.and_then(|policy| capture.url.join(&policy).ok());
         if let Some(url) = policy {
             add("tdm-policy", url.as_str());

@@ -68,6 +68,8 @@ impl Asker {
         let mut fetch = settings_of(config.clone());
         fetch.gate.ask = AskFiles { tdmrep: config.signals.ask.tdmrep, ..AskFiles::default() };
         fetch.gate.silence = config.signals.silence;
+        fetch.gate.options = config.signals.options;
+        fetch.gate.conditions = config.signals.conditions.clone();
         fetch.gate.grants = config.grants.clone();
         fetch.gate.reviews = config.reviews.clone();
         fetch.gate.max_rate = config.max_rate;

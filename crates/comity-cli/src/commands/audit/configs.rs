@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use comity::config::ConfigFile;
-use comity::policy::{Grants, Reviews, Silence};
+use comity::config::{ConfigFile, SignalSettings};
+use comity::policy::{Grants, Reviews};
 use sha2::{Digest as _, Sha256};
 
 /// What of a configuration decides.
@@ -12,7 +12,9 @@ use sha2::{Digest as _, Sha256};
 pub(super) struct Decided {
     pub(super) grants: Grants,
     pub(super) reviews: Reviews,
-    pub(super) silence: Silence,
+    pub(super) signals: SignalSettings,
+    /// Whether it says what is made of groups for the agents of others: earlier versions recorded nothing of them.
+    pub(super) knows_of_others: bool,
 }
 
 /// Configurations by digest, each read once.
@@ -44,6 +46,7 @@ fn read(dir: &Path, digest: &str) -> Option<Decided> {
         (found == digest).then(|| String::from_utf8(bytes).ok())?
     })?;
     let file = ConfigFile::parse(&text, None).ok()?;
-    let (_, silence) = file.read_rules().ok()?;
-    Some(Decided { grants: file.read_grants().ok()?, reviews: file.read_reviews().ok()?, silence })
+    let (grants, reviews) = (file.read_grants().ok()?, file.read_reviews().ok()?);
+    let knows_of_others = file.signals.infer_from_ai_tokens.is_some();
+    Some(Decided { grants, reviews, signals: file.read_signals().ok()?, knows_of_others })
 }

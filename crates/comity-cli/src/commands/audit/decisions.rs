@@ -6,21 +6,23 @@ use comity::policy::{Digest, Grant, Reason, RobotsState, Silence, WallTime};
 use comity_archive::{DecisionRecord, GrantRecord, Record, RobotsRecord, read_records};
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
 use comity_signals::{
-    AiTxt, PolicyGroups, Purpose, RslCarrier, RslConditions, RslDocument, SignalOptions, Source, Statement, Tdmrep,
+    AgentGroups, AiTxt, PolicyGroups, Purpose, RslCarrier, RslConditions, RslDocument, SignalOptions, Source,
+    Statement, Tdmrep,
 };
 use comity_url::Origin;
 
 use super::configs::{Configs, Decided};
 use super::copies::Copies;
+use super::named;
 use super::report::{Audit, Kind, Violation};
-use super::signals;
+use super::signals::{self, SiteSaid};
 use crate::exit::Failure;
 
 /// Rule sets that are kept compiled.
 const MAX_COMPILED: usize = 1024;
 
 /// What a copy says to the tokens of a record, and to uses.
-type Compiled = (RuleSet, PolicyGroups);
+type Compiled = (RuleSet, PolicyGroups, AgentGroups);
 
 pub(super) struct Decisions<'a> {
     pub(super) copies: &'a Copies,
@@ -87,18 +89,24 @@ impl<'a> Decisions<'a> {
             Ok(None) => return None,
             Err(problem) => return Some(Some(problem)),
         };
-        let Some((rules, policies)) = self.rules(digest, &record.agent.product_tokens) else {
+        let Some((rules, policies, agents)) = self.rules(digest, &record.agent.product_tokens).cloned() else {
             let digest = robots.digest.as_deref().unwrap_or_default();
             return Some(Some(format!("its copy {digest} is not in the evidence")));
         };
+        let settings = config.as_ref().map(|config| &config.signals);
+        if let Some(problem) = named::problem(record, (&rules, &agents), config.as_ref(), self.copies) {
+            return Some(Some(problem));
+        }
         let verdict = rules.verdict(&target);
         let lifted = decision.r#override.iter().flat_map(|found| &found.lifted);
         let lifted: Vec<&str> = lifted.map(|one| one.scope.as_str()).collect();
         Some(if lifted.iter().any(|scope| scope.starts_with("robots") || *scope == "signals") {
             None
         } else {
-            let said = Said { tdmrep: tdmrep.as_ref(), others, silence: config.map(|config| config.silence) };
-            wrong(record, (rules, policies), said, &verdict, &target)
+            let options = settings.map(|settings| settings.options).unwrap_or_default();
+            let (rules, policies, agents, tdmrep) = (&rules, &policies, &agents, tdmrep.as_ref());
+            let said = SiteSaid { rules, policies, agents, tdmrep, others, options };
+            wrong(record, &said, settings.map(|settings| settings.silence), &verdict, &target)
         })
     }
 
@@ -111,7 +119,9 @@ impl<'a> Decisions<'a> {
             let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
             let bytes = digest.map_or_else(|| Some(Vec::new()), |digest| self.copies.bytes(digest))?;
             let robots = Robots::parse(&bytes);
-            Some((robots.rules(&tokens, self.dialect), PolicyGroups::compile(&robots, self.dialect)))
+            let (policies, agents) =
+                (PolicyGroups::compile(&robots, self.dialect), AgentGroups::compile(&robots, self.dialect));
+            Some((robots.rules(&tokens, self.dialect), policies, agents))
         };
         self.compiled.entry((digest, tokens.to_vec())).or_insert_with(compile).as_ref()
     }
@@ -124,16 +134,9 @@ fn is_open(robots: &RobotsRecord, decision: &DecisionRecord) -> bool {
 }
 
 /// Scheme, host and port of a URL.
-fn origin(url: &str) -> &str {
+pub(super) fn origin(url: &str) -> &str {
     let end = url.find("://").and_then(|at| url.get(at + 3..)?.find('/').map(|slash| at + 3 + slash));
     end.and_then(|end| url.get(..end)).unwrap_or(url)
-}
-
-/// What the files of the site say beside robots.txt, and what silence stood for, where that is known.
-struct Said<'a> {
-    tdmrep: Option<&'a Tdmrep>,
-    others: Vec<Statement>,
-    silence: Option<Silence>,
 }
 
 /// What ai.txt, licences and reviewed terms say, by the copies that the record names and the configuration that it names.
@@ -149,6 +152,11 @@ fn others(
         Some((digest, None)) if copies.erased.has(digest) => Ok(None),
         _ => Err(format!("its {name} {hex} is not in the evidence")),
     };
+    let none_met = RslConditions::default();
+    let (conditions, options) = match config.map(|config| &config.signals) {
+        Some(signals) => (&signals.conditions, signals.options),
+        None => (&none_met, SignalOptions::default()),
+    };
     let mut said = Vec::new();
     if let Some(hex) = record.ai_txt.as_ref().and_then(|file| file.digest.as_deref()) {
         let Some(body) = bytes("ai.txt", hex)? else { return Ok(None) };
@@ -160,10 +168,8 @@ fn others(
         let Some(body) = bytes("licence", hex)? else { return Ok(None) };
         let carrier = RslCarrier::from_name(&licence.carrier)
             .ok_or_else(|| format!("it names a licence by {:?}, which is no carrier", licence.carrier))?;
-        let (conditions, options) = (RslConditions::default(), SignalOptions::default());
-        said.extend(
-            RslDocument::parse(&body).read(origin(&record.url), target, carrier, &conditions, options).statements,
-        );
+        let document = RslDocument::parse(&body);
+        said.extend(document.read(origin(&record.url), target, carrier, conditions, options).statements);
     }
     match (config, Origin::parse(origin(&record.url))) {
         (Some(config), Ok(origin)) => said.extend(config.reviews.statements(&origin)),
@@ -218,8 +224,8 @@ fn decided_otherwise(decision: &DecisionRecord, silence: Option<Silence>) -> Opt
 
 fn wrong(
     record: &Record,
-    (rules, policies): (&RuleSet, &PolicyGroups),
-    said: Said<'_>,
+    said: &SiteSaid<'_>,
+    silence: Option<Silence>,
     verdict: &comity_robots::Verdict,
     target: &[u8],
 ) -> Option<String> {
@@ -235,7 +241,7 @@ fn wrong(
         return Some(format!("it names {}, its copy {}", rule(stated), rule(found)));
     }
     let stated = record.robots.as_ref().and_then(|robots| robots.crawl_delay_ms);
-    let found = rules.crawl_delay().map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
+    let found = said.rules.crawl_delay().map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
     if stated != found {
         return Some(format!("it names a Crawl-delay of {stated:?} ms, its copy {found:?}"));
     }
@@ -246,10 +252,10 @@ fn wrong(
     if record.errand != "page" {
         return None;
     }
-    if let Some(problem) = decided_otherwise(decision, said.silence) {
+    if let Some(problem) = decided_otherwise(decision, silence) {
         return Some(problem);
     }
-    let preferences = signals::preferences(record, (rules, policies), said.tdmrep, said.others, target)?;
+    let preferences = signals::preferences(record, said, target)?;
     let differs = Purpose::ALL.into_iter().find_map(|purpose| {
         let stated = &decision.purposes.get(purpose.as_str())?.verdict;
         let found = preferences.verdict(purpose);

@@ -10,11 +10,12 @@ mod floors;
 mod heard;
 mod limits;
 mod lives;
+mod named;
 mod report;
 mod requests;
 mod signals;
 
-pub(crate) use signals::{preferences, recorded};
+pub(crate) use signals::{SiteSaid, preferences, recorded};
 
 use comity_robots::Dialect;
 

@@ -3,38 +3,63 @@
 use comity_archive::{RawText, Record};
 use comity_robots::RuleSet;
 use comity_signals::{
-    HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, SignalOptions, Source, Statement, TdmReading, Tdmrep,
-    UnixSeconds, Verdict, page_signals, robots_preferences,
+    AgentGroups, HeadFacts, PageReader, PolicyGroups, Preferences, Purpose, RobotsMeta, RobotsReading, SignalOptions,
+    Source, Statement, TdmReading, Tdmrep, UnixSeconds, Verdict,
 };
 
+/// What the site says beside the answer, as far as it is at hand.
+pub(crate) struct SiteSaid<'a> {
+    /// For the tokens of the record.
+    pub(crate) rules: &'a RuleSet,
+    pub(crate) policies: &'a PolicyGroups,
+    pub(crate) agents: &'a AgentGroups,
+    pub(crate) tdmrep: Option<&'a Tdmrep>,
+    /// What ai.txt, licences and reviewed terms say.
+    pub(crate) others: Vec<Statement>,
+    /// How the crawl reads signals.
+    pub(crate) options: SignalOptions,
+}
+
+impl SiteSaid<'_> {
+    /// Of robots.txt, and what does not change with the answer.
+    fn without_tdmrep(&self, target: &[u8]) -> Preferences {
+        RobotsReading::preferences(self.rules, target, self.options)
+            .with(self.policies.denials(target))
+            .with(self.agents.denials(target, self.options))
+            .with(self.others.clone())
+    }
+
+    /// All of it.
+    pub(crate) fn preferences(&self, target: &[u8]) -> Preferences {
+        let known = self.without_tdmrep(target);
+        match self.tdmrep {
+            Some(file) => TdmReading::of_file(file, target, self.options).preferences(known),
+            None => known,
+        }
+    }
+}
+
 /// The preferences that `record` should hold; `None` where it does not say enough: statements were left out, or it was written
-/// by a version that read less. `others` is what ai.txt, licences and reviewed terms say.
-pub(crate) fn preferences(
-    record: &Record,
-    (rules, policies): (&RuleSet, &PolicyGroups),
-    tdmrep: Option<&Tdmrep>,
-    others: Vec<Statement>,
-    target: &[u8],
-) -> Option<Preferences> {
-    let known = robots_preferences(rules, target).with(policies.denials(target)).with(others);
+/// by a version that read less.
+pub(crate) fn preferences(record: &Record, site: &SiteSaid<'_>, target: &[u8]) -> Option<Preferences> {
     let is_cut = record.omitted.signals > 0 || record.signals.iter().any(|one| one.raw.len() >= RAW_BYTES);
     let has_two = record.decision.as_ref().is_some_and(|decision| !decision.stages.is_empty());
     if is_cut || (!has_two && record.signals.iter().any(|one| !is_before(&one.source))) {
         return None;
     }
     if !has_two {
-        let reading = tdmrep.map(|file| TdmReading::of_file(file, target, SignalOptions::default()));
-        return Some(reading.map_or(known.clone(), |reading| reading.preferences(known)));
+        return Some(site.preferences(target));
     }
     let fields = fields(record)?;
     let head = head(record);
     let image = record.response.as_ref().and_then(|response| response.media_type.as_deref());
     let image = image.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("image/"));
     let now = record.time.started.parse::<comity::policy::WallTime>().ok()?.unix_millis().div_euclid(1000);
-    let reading = TdmReading::read(tdmrep, target, &fields, &head, SignalOptions::default());
-    let mut found = reading.preferences(known);
+    let options = site.options;
+    let reading = TdmReading::read(site.tdmrep, target, &fields, &head, options);
+    let mut found = reading.preferences(site.without_tdmrep(target));
     for token in &record.agent.product_tokens {
-        found = page_signals(&fields, &head, token, image).preferences(found, UnixSeconds(now));
+        found = PageReader { token, image, options }.read(&fields, &head).preferences(found, UnixSeconds(now));
     }
     Some(found)
 }
@@ -60,7 +85,7 @@ pub(crate) fn recorded(record: &Record) -> Vec<Statement> {
     record.signals.iter().filter_map(read).collect()
 }
 
-fn fields(record: &Record) -> Option<Vec<(String, Vec<u8>)>> {
+pub(super) fn fields(record: &Record) -> Option<Vec<(String, Vec<u8>)>> {
     let bytes = |value: &RawText| match value {
         RawText::Text(text) => Some(text.clone().into_bytes()),
         RawText::Bytes { base64 } => data_encoding::BASE64.decode(base64.as_bytes()).ok(),

@@ -8,7 +8,7 @@ use comity_fetch::Fetcher;
 use comity_gate::policy::Reason;
 use comity_gate::{FetchedRobots, Gate, NoPermit, RobotsClass};
 use comity_robots::Dialect;
-use comity_signals::{Purpose, Tdmrep};
+use comity_signals::{Purpose, SignalOptions, Tdmrep};
 use comity_url::{CrawlUrl, Origin};
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
@@ -26,6 +26,9 @@ const MOST_HOPS: usize = 5;
 /// A tdmrep.json, and its bytes where it is one.
 type Tdm = (TdmToday, Option<Vec<u8>>);
 
+/// How the crawl reads robots.txt, and signals.
+type How = (Dialect, SignalOptions);
+
 /// Asks as the crawl did: by its dialect, and under its own name unless another is given.
 pub(super) fn today(args: &ExportArgs, origins: &BTreeSet<String>) -> Result<Today, Failure> {
     let origins: Vec<Origin> = origins.iter().filter_map(|origin| Origin::parse(origin).ok()).collect();
@@ -33,7 +36,7 @@ pub(super) fn today(args: &ExportArgs, origins: &BTreeSet<String>) -> Result<Tod
         return Ok(Today { at: wall(), sites: HashMap::new(), copies: BTreeMap::new() });
     };
     let crawl = ConfigFile::read(&args.dir.join("crawl.toml"))?;
-    let (dialect, _) = crawl.read_rules()?;
+    let how = (crawl.read_rules()?.0, crawl.read_signals()?.options);
     let asker = Asker::open_as(&args.asker, first, AT_ONCE, &crawl)?;
     let fetcher = asker.fetcher().map_err(|error| Failure::usage(error.to_string()))?;
     let found = asker.ask_all(&origins);
@@ -46,7 +49,7 @@ pub(super) fn today(args: &ExportArgs, origins: &BTreeSet<String>) -> Result<Tod
     for one in &found {
         asker.note(&one.origin);
         let file = files.remove(one.origin.as_str()).unwrap_or((TdmToday::Silent, None));
-        let site = site(one, file, dialect, &mut today.copies);
+        let site = site(one, file, how, &mut today.copies);
         today.sites.insert(one.origin.to_string(), site);
     }
     Ok(today)
@@ -57,7 +60,7 @@ fn wall() -> comity::policy::WallTime {
     comity_fetch::SystemClock::new().wall()
 }
 
-fn site(found: &FetchedRobots, (tdmrep, bytes): Tdm, dialect: Dialect, copies: &mut BTreeMap<String, Vec<u8>>) -> Site {
+fn site(found: &FetchedRobots, (tdmrep, bytes): Tdm, how: How, copies: &mut BTreeMap<String, Vec<u8>>) -> Site {
     if matches!(found.class, RobotsClass::Unreachable { cause: Reason::Optout, .. }) {
         return Site::OptedOut;
     }
@@ -69,7 +72,7 @@ fn site(found: &FetchedRobots, (tdmrep, bytes): Tdm, dialect: Dialect, copies: &
     if let (TdmToday::File(_, digest), Some(bytes)) = (&tdmrep, bytes) {
         copies.insert(digest.clone(), bytes);
     }
-    Site::Answered(Box::new(Answered::new(robots, digest, tdmrep, dialect)))
+    Site::Answered(Box::new(Answered::new(robots, digest, tdmrep, how)))
 }
 
 /// The tdmrep.json of each origin whose robots.txt is known.

@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use comity::policy::WallTime;
 use comity_archive::{Record, SignalRecord};
 use comity_robots::{Dialect, MatchedRule, Robots, RuleSet, request_target};
-use comity_signals::{
-    PolicyGroups, Preferences, Purpose, SignalOptions, Source, TdmReading, Tdmrep, Verdict, robots_preferences,
-};
+use comity_signals::{AgentGroups, PolicyGroups, Preferences, Purpose, SignalOptions, Source, Tdmrep, Verdict};
 
 use super::rows::{Said, Why};
 use crate::commands::audit;
@@ -43,6 +41,10 @@ pub(super) struct Answered {
     compiled: Option<(Vec<String>, RuleSet)>,
     /// What its groups for policy tokens deny.
     policies: PolicyGroups,
+    /// What it says to the agents of others.
+    agents: AgentGroups,
+    /// As the crawl read signals.
+    options: SignalOptions,
 }
 
 #[derive(Debug)]
@@ -64,10 +66,15 @@ pub(super) enum Now {
 }
 
 impl Answered {
-    /// `dialect` is the crawl's own.
-    pub(super) fn new(robots: Robots, digest: Option<String>, tdmrep: TdmToday, dialect: Dialect) -> Self {
-        let policies = PolicyGroups::compile(&robots, dialect);
-        Self { robots, digest, tdmrep, dialect, compiled: None, policies }
+    /// Dialect and options are the crawl's own.
+    pub(super) fn new(
+        robots: Robots,
+        digest: Option<String>,
+        tdmrep: TdmToday,
+        (dialect, options): (Dialect, SignalOptions),
+    ) -> Self {
+        let (policies, agents) = (PolicyGroups::compile(&robots, dialect), AgentGroups::compile(&robots, dialect));
+        Self { robots, digest, tdmrep, dialect, compiled: None, policies, agents, options }
     }
 
     fn rules(&mut self, tokens: &[String]) -> &RuleSet {
@@ -145,21 +152,16 @@ impl Exceptions {
 
 /// The rules of today with what the page itself said then; where the record does not hold all of that, the site's words alone.
 fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Preferences {
-    let Answered { tdmrep, compiled, policies, .. } = answered;
+    let Answered { tdmrep, compiled, policies, agents, options, .. } = answered;
     let Some((_, rules)) = compiled else { return Preferences::none() };
-    let file = match tdmrep {
+    let tdmrep = match tdmrep {
         TdmToday::File(file, _) => Some(&*file),
         TdmToday::Silent | TdmToday::Unknown => None,
     };
     // What ai.txt, licences and reviewed terms said stands in the record.
     let others = audit::recorded(record);
-    audit::preferences(record, (rules, policies), file, others.clone(), target).unwrap_or_else(|| {
-        let known = robots_preferences(rules, target).with(policies.denials(target)).with(others);
-        match file {
-            Some(file) => TdmReading::of_file(file, target, SignalOptions::default()).preferences(known),
-            None => known,
-        }
-    })
+    let said = audit::SiteSaid { rules, policies, agents, tdmrep, others, options: *options };
+    audit::preferences(record, &said, target).unwrap_or_else(|| said.preferences(target))
 }
 
 /// A denial by the answer itself, which no file of today undoes: in a record that does not say enough to be read anew.

@@ -47,6 +47,8 @@ pub(super) fn json(case: &Case, found: &Found) -> Value {
     );
     add("signature", found.identity.verified.as_ref().map(signature));
     add("value", found.identity.value.as_ref().map(|value| json!(value)));
+    let terms = found.terms.iter().map(|(rel, url)| json!({"rel": rel, "url": url})).collect::<Vec<_>>();
+    add("terms", (!terms.is_empty()).then(|| terms.into()));
     add("links", found.page.is_some().then(|| links(found)));
     answer
 }

@@ -10,7 +10,7 @@ use comity_signals::{
 };
 use comity_url::CrawlUrl;
 
-use super::case::Case;
+use super::case::{Case, Input};
 use super::signature::{self, Identity};
 
 /// Everything that the libraries say of a case.
@@ -22,6 +22,8 @@ pub(super) struct Found {
     pub(super) demand: Option<PaymentDemand>,
     pub(super) identity: Identity,
     pub(super) page: Option<Page>,
+    /// Links to terms in prose, and what says so, each once.
+    pub(super) terms: Vec<(&'static str, String)>,
 }
 
 /// When the next request may go, by the answer itself.
@@ -49,7 +51,7 @@ pub(super) fn read(case: &Case) -> Result<Found, String> {
     let tdmrep = input.tdmrep.as_ref().map(|text| Tdmrep::parse(text.as_bytes(), origin));
     let ai_txt = input.ai_txt.as_ref().map(|text| AiTxt::parse(text.as_bytes(), &[agent]));
     let trust_txt = input.trust_txt.as_ref().and_then(|text| trust_txt(text.as_bytes()));
-    let page = input.html.as_ref().map(|html| page(&url, html, input.content_type.as_deref()));
+    let page = page(&url, input);
     let none = HeadFacts::default();
     let head = page.as_ref().map_or(&none, |page| &page.head);
     let (documents, more) = documents(case, robots.as_ref(), head);
@@ -77,14 +79,48 @@ pub(super) fn read(case: &Case) -> Result<Found, String> {
     let demand = PaymentDemand::read(input.status.unwrap_or(200), &input.headers, case.config.budget()?.as_ref());
     let unparsable = demand.as_ref().filter(|demand| demand.unparsable).map(|_| DiagnosticCode::PriceUnparsable);
     let more = more.into_iter().chain(pace_codes).chain(unparsable).collect();
-    Ok(Found { signals, more, pacing, demand, identity: signature::read(case, now)?, page })
+    let pages = [Some(link_fields(&url, input)), page];
+    let terms = terms(&url, pages.iter().flatten(), &signals, &documents);
+    let [_, page] = pages;
+    Ok(Found { signals, more, pacing, demand, identity: signature::read(case, now)?, page, terms })
 }
 
-fn page(url: &CrawlUrl, html: &str, content_type: Option<&str>) -> Page {
-    let content_type = content_type.unwrap_or("text/html; charset=utf-8");
+fn page(url: &CrawlUrl, input: &Input) -> Option<Page> {
+    let html = input.html.as_ref()?;
+    let content_type = input.content_type.as_deref().unwrap_or("text/html; charset=utf-8");
     let mut reader = PageReader::new(url, Some(content_type), PageLimits::default());
     reader.push(html.as_bytes());
+    Some(reader.finish())
+}
+
+/// The links of the fields alone, as a page has them.
+fn link_fields(url: &CrawlUrl, input: &Input) -> Page {
+    let mut reader = PageReader::new(url, None, PageLimits::default());
+    let fields = input.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("link"));
+    fields.for_each(|(_, value)| reader.link_field(value));
     reader.finish()
+}
+
+/// What leads to terms in prose: links of the answer and its page, the policy of TDMRep, `terms` of licences at hand.
+fn terms<'a>(
+    url: &CrawlUrl,
+    pages: impl Iterator<Item = &'a Page>,
+    signals: &ResourceSignals,
+    documents: &[(RslCarrier, RslDocument)],
+) -> Vec<(&'static str, String)> {
+    let links = pages.flat_map(|page| &page.links);
+    let links = links.filter_map(|link| Some((link.terms()?, link.url.to_string())));
+    let policy = signals.tdm.policy.iter().filter_map(|policy| url.join(policy).ok());
+    let policy = policy.map(|url| ("tdm-policy", url.to_string()));
+    let licensed = documents.iter().flat_map(|(_, document)| document.terms());
+    let licensed = licensed.filter_map(|url| Some(("rsl", CrawlUrl::parse(url).ok()?.to_string())));
+    let mut found: Vec<(&'static str, String)> = Vec::new();
+    for one in links.chain(policy).chain(licensed) {
+        if !found.iter().any(|(_, known)| *known == one.1) {
+            found.push(one);
+        }
+    }
+    found
 }
 
 fn is_image(case: &Case) -> bool {

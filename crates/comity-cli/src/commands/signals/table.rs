@@ -29,6 +29,7 @@ pub(super) fn table(case: &Case, found: &Found) -> String {
         "constraints",
         constraints(found).iter().map(|(name, value)| vec![name.clone(), value.to_string()]),
     );
+    section(&mut out, "links to terms", found.terms.iter().map(|(rel, url)| vec![(*rel).to_owned(), url.clone()]));
     section(
         &mut out,
         "agents of others",

@@ -1,7 +1,7 @@
 //! `[[override]]`, `[optout]`, `[signals]`, `[[grant]]`, `[[terms]]`.
 
 use super::Form::{Many, Once};
-use super::Kind::{Choice, Choices, Map, Moment, Paths, Switch, Text, Texts};
+use super::Kind::{Choice, Choices, Map, Moment, Number, Paths, Switch, Text, Texts};
 use super::Unset::{From, None, Required, Value};
 use super::{Key, Section};
 
@@ -84,6 +84,75 @@ pub(super) const SIGNALS: Section = Section {
             "Whether links to terms and licences in prose are noted, or their text copied, too.",
         )
         .source("decision 60"),
+        Key::new(
+            "profile",
+            Choice(&["cautious", "literal"]),
+            Value("\"cautious\""),
+            "Whether denials are derived from kindred ones: training from a TDM reservation, say; or only what is written counts.",
+        )
+        .source("decision 45"),
+        Key::new(
+            "aipref_legacy",
+            Choice(&["ignore", "map"]),
+            Value("\"ignore\""),
+            "Whether labels that the vocabulary of `Content-Usage` has dropped deny what they once covered.",
+        )
+        .source("decision 75"),
+        Key::new(
+            "signal_lenient_values",
+            Switch,
+            Value("false"),
+            "Whether `disallow`, `false` and `0` of `Content-Signal` are read as `no`.",
+        )
+        .source("decision 75"),
+        Key::new(
+            "infer_from_ai_tokens",
+            Choice(&["record", "off", "deny"]),
+            Value("\"record\""),
+            "What groups of robots.txt for the AI agents of others are: evidence in records, nothing, or denials to you, too.",
+        )
+        .source("decision 46"),
+        Key::new(
+            "infer_min_tokens",
+            Number,
+            Value("1"),
+            "Distinct agents of others that it takes for a denial, with `infer_from_ai_tokens = \"deny\"`.",
+        )
+        .of("agents")
+        .within("1", "1000")
+        .source("decision 46"),
+        Key::new(
+            "rsl_user",
+            Choice(&["commercial", "non-commercial", "education", "government", "personal"]),
+            None("not known: what is permitted to one class is not permitted to you"),
+            "Your class, for RSL licences that name those whom they permit something.",
+        )
+        .source("decision 75"),
+        Key::new(
+            "rsl_geo",
+            Text,
+            None("not known: what is permitted in one region is not permitted to you"),
+            "Your region, for RSL licences that ask: two capital letters of ISO 3166-1, or `EU`.",
+        )
+        .source("decision 75"),
+        Key::new(
+            "satisfies",
+            Choices(&[
+                "attribution",
+                "purchase",
+                "subscription",
+                "training",
+                "crawl",
+                "use",
+                "contribution",
+                "server",
+                "reporting",
+                "custom",
+            ]),
+            Value("[]"),
+            "Conditions of RSL licences that you meet wherever they are set.",
+        )
+        .source("decision 75"),
     ],
 };
 

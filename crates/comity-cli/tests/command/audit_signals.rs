@@ -1,0 +1,157 @@
+//! `comity audit` does not take a record's word for which files its decision rests on.
+
+use std::path::Path;
+
+use comity::config::ConfigFile;
+use comity_testweb::{Answer, Site};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::audit::{audited, name, small_with};
+use super::verify::change_values;
+
+const NO: &str = "<rsl xmlns=\"https://rslstandard.org/rsl\"><content url=\"/\"><license>\
+                  <prohibits type=\"usage\">ai-train</prohibits></license></content></rsl>";
+const ABSENT: &str = "https://lic.test/absent.xml";
+
+/// The page of a record that is forged.
+fn is_page(record: &Value, path: &str) -> bool {
+    record["errand"] == json!("page") && record["url"].as_str().is_some_and(|url| url.ends_with(path))
+}
+
+fn reads_all(file: &mut ConfigFile) {
+    (file.signals.ai_txt, file.signals.licences) = (Some(true), Some(true));
+}
+
+/// Takes every trace of a denial of training out of a record, and lets it say that the page may be kept.
+fn whitewash(record: &mut Value) {
+    let said = record["signals"].as_array().cloned().unwrap_or_default();
+    let harmless = said.into_iter().filter(|one| one["verdict"] != json!("denied")).collect::<Vec<_>>();
+    record["signals"] = harmless.into();
+    record["decision"]["purposes"]["ai_train"] = json!({"decision": "proceed", "verdict": "unspecified"});
+    for place in ["reason", "decision.reason"] {
+        let at = place.split('.').fold(&mut *record, |at, key| &mut at[key]);
+        *at = json!("ok");
+    }
+    for stage in record["decision"]["stages"].as_array_mut().into_iter().flatten() {
+        (stage["reason"], stage["deciding"]) = (json!("ok"), json!([]));
+    }
+}
+
+/// A forgery leaves out what denies, and everything that follows from it: the audit finds what is missing by the evidence alone.
+#[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "a table of forgeries")]
+async fn what_a_record_leaves_out_is_found() {
+    type Forge = fn(&mut Value);
+    let link =
+        |answer: Answer| answer.field("Link", format!("<{ABSENT}>; rel=\"license\"; type=\"application/rsl+xml\""));
+    let robots = format!("User-agent: GPTBot\nDisallow: /\n\nUser-agent: *\nLicense: {ABSENT}\nAllow: /\n");
+    let tdm = r#"[{"location":"/closed","tdm-reservation":1}]"#;
+    let site = Site::new()
+        .name(name(0))
+        .robots(robots)
+        .page("/.well-known/tdmrep.json", Answer::status(200).content("application/json", tdm))
+        .page("/ai.txt", Answer::text("User-agent: *\nDisallow: /train\n"))
+        .page("/", Answer::page(["/closed", "/train", "/link"]))
+        .page("/closed", Answer::text("x"))
+        .page("/train", Answer::text("x"))
+        .page("/link", link(Answer::text("x")));
+    let rows: [(&str, &str, Forge, &str); 8] = [
+        (
+            "the licence of robots.txt",
+            "/link",
+            |one| one["licences"] = json!([]),
+            "it leaves out the licence https://lic.test",
+        ),
+        (
+            "the licence of a field",
+            "/link",
+            |one| one["licences"].as_array_mut().unwrap().retain(|one| one["carrier"] != json!("link field")),
+            "named by link field",
+        ),
+        ("ai.txt", "/train", |one| drop(one.as_object_mut().unwrap().remove("ai_txt")), "names no ai.txt"),
+        ("tdmrep.json", "/closed", |one| drop(one.as_object_mut().unwrap().remove("tdmrep")), "names no tdmrep.json"),
+        (
+            "a tdmrep.json that was not there",
+            "/closed",
+            |one| {
+                one["tdmrep"]["state"] = json!("absent");
+                one["tdmrep"]["digest"] = Value::Null;
+            },
+            "of which",
+        ),
+        (
+            "an ai.txt that nobody could have",
+            "/train",
+            |one| {
+                one["ai_txt"]["state"] = json!("unreachable");
+                one["ai_txt"]["digest"] = Value::Null;
+            },
+            "of which",
+        ),
+        (
+            "the agents of others",
+            "/link",
+            |one| drop(one["robots"].as_object_mut().unwrap().remove("others")),
+            "others",
+        ),
+        ("nothing but the denial", "/train", |_| {}, "its evidence denied"),
+    ];
+    // Kept under a grant, as a crawler that heeds nothing would keep it.
+    let grants = |file: &mut ConfigFile| {
+        reads_all(file);
+        file.grants = Some(vec![comity::config::GrantSection {
+            origins: Some(vec![format!("http://{}", name(0))]),
+            purposes: Some(vec!["ai_train".to_owned()]),
+            basis: Some("licence".to_owned()),
+            reference: Some("L-1".to_owned()),
+            approved_by: Some("Ann".to_owned()),
+            expires: Some(comity::config::Moment("2099-12-31T00:00:00Z".parse().unwrap())),
+        }]);
+    };
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    small_with(&dir, vec![site], &["ai_train"], grants).await;
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{found:#}");
+    let kept = records_of(&dir);
+    for (missing, path, forge, told) in rows {
+        let forged = change_values(&dir, |record| {
+            if is_page(record, path) {
+                whitewash(record);
+                record["decision"]["grants"] = json!([]);
+                forge(record);
+            }
+        });
+        assert!(forged > 0, "{missing}");
+        let (code, found) = audited(&home, &dir, &[]);
+        let problems: Vec<&str> =
+            found["violations"].as_array().unwrap().iter().filter_map(|one| one["problem"].as_str()).collect();
+        assert_eq!(code, Some(1), "{missing}: {found:#}");
+        assert!(problems.iter().any(|problem| problem.contains(told)), "{missing}: {problems:?}");
+        kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    }
+}
+
+/// A licence within the page is kept as evidence, and the record that names it is held against it.
+#[tokio::test(start_paused = true)]
+async fn a_licence_within_a_page_is_read_anew() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let page = format!("<head><script type=application/rsl+xml>{NO}</script></head><body>x");
+    let site = Site::new().name(name(0)).page("/", Answer::status(200).content("text/html", page));
+    small_with(&dir, vec![site], &["ai_train"], reads_all).await;
+    assert_eq!(audited(&home, &dir, &[]).0, Some(0));
+    let forged = change_values(&dir, |record| {
+        if is_page(record, "/") {
+            whitewash(record);
+        }
+    });
+    assert!(forged > 0);
+    assert_eq!(audited(&home, &dir, &[]).0, Some(1));
+}
+
+fn records_of(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let files = std::fs::read_dir(dir.join("records")).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+}

@@ -1,0 +1,142 @@
+//! What a site says beside its licences: ai.txt, and terms in prose.
+
+use comity::config::{Moment, TermsSection};
+use comity_archive::EvidenceKind;
+use comity_testweb::{Answer, Site};
+
+use crate::licences::{check, crawl, finish, html, prohibits, record, sightings};
+use crate::support::{asked, requests, web};
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_for_where_it_is_not_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let robots = "User-agent: *\nLicense: https://lic.test/no.xml\nAllow: /\n";
+    let inline = format!("<script type='application/rsl+xml'>{}</script>", prohibits("ai-train"));
+    let terms = "<a rel=terms-of-service href=/terms>t</a>";
+    let site = Site::new().name("a.test").robots(robots).page("/", html(&format!("{inline}{terms}")));
+    let site = site.page("/ai.txt", Answer::text("User-agent: *\nDisallow: /\n")).page("/linked", Answer::text("x"));
+    let (net, observer) = web([site, Site::new().name("lic.test")]);
+    finish(crawl(&net, dir.path(), &["search"]), |_| {}).await;
+    let asked: Vec<_> = requests(&observer).into_iter().filter(|url| !url.ends_with("/robots.txt")).collect();
+    assert!(!asked.iter().any(|url| url.contains("lic.test") || url.ends_with("/ai.txt")), "{asked:?}");
+    let found = record(dir.path(), "http://a.test/");
+    assert!(found.licences.is_empty() && found.ai_txt.is_none(), "{found:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn ai_txt_speaks_before_the_fetch() {
+    let text = |text: &str| Answer::text(text.to_owned());
+    let rows = [
+        ("denies", text("User-agent: *\nDisallow: /\n"), "not_fetched", "signal.ai_train", "read"),
+        ("denies others", text("User-agent: OtherBot\nDisallow: /\n"), "fetched", "ok.no_rules", "read"),
+        ("permits", text("User-agent: *\nAllow: /\n"), "fetched", "ok.no_rules", "read"),
+        ("is of another kind", text("# About us\nDisallow: /\n"), "fetched", "ok.no_rules", "read"),
+        ("is not there", Answer::status(404), "fetched", "ok.no_rules", "absent"),
+        ("fails", Answer::status(503), "fetched", "ok.no_rules", "unreachable"),
+    ];
+    for (name, answer, outcome, reason, state) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", html("")).page("/linked", Answer::text("x"));
+        let (net, observer) = web([site.page("/ai.txt", answer)]);
+        finish(crawl(&net, dir.path(), &["ai_train"]), |file| file.signals.ai_txt = Some(true)).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        let file = found.ai_txt.as_ref().unwrap();
+        assert_eq!(file.state, state, "{name}");
+        assert_eq!(asked(&observer, "http://a.test/ai.txt"), 1, "{name}");
+        assert_eq!(sightings(dir.path(), EvidenceKind::AiTxt).len(), 1, "{name}: absence, too");
+        check(dir.path(), &observer);
+    }
+}
+
+fn reviewed(origin: &str, digest: Option<String>, verdicts: &[(&str, &str)]) -> TermsSection {
+    let own = |text: &str| Some(text.to_owned());
+    TermsSection {
+        origin: own(origin),
+        url: Some(format!("{origin}/terms")),
+        reviewed_by: own("Counsel"),
+        reviewed_on: Some(Moment("2026-11-29T00:00:00Z".parse().unwrap())),
+        digest,
+        note: own("section 4"),
+        verdicts: Some(verdicts.iter().map(|(purpose, said)| ((*purpose).to_owned(), (*said).to_owned())).collect()),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reviewed_terms_deny_and_never_permit() {
+    let denied: &[(&str, &str)] = &[("ai_train", "denied")];
+    let allowed: &[(&str, &str)] = &[("ai_train", "allowed")];
+    let noai = "<meta name=robots content=noai>";
+    let rows = [
+        ("denied", "http://a.test", denied, &["ai_train"][..], "", "not_fetched", "terms.denied"),
+        ("another origin", "http://b.test", denied, &["ai_train"], "", "fetched", "ok.no_rules"),
+        ("one of two purposes", "http://a.test", denied, &["ai_train", "search"], "", "fetched", "ok.no_rules"),
+        ("allowed", "http://a.test", allowed, &["ai_train"], "", "fetched", "ok.no_rules"),
+        ("allowed, and the page denies", "http://a.test", allowed, &["ai_train"], noai, "withheld", "signal.ai_train"),
+    ];
+    for (name, origin, verdicts, purposes, head, outcome, reason) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", html(head)).page("/linked", Answer::text("x"));
+        let (net, observer) = web([site]);
+        let section = reviewed(origin, None, verdicts);
+        finish(crawl(&net, dir.path(), purposes), |file| file.terms = Some(vec![section])).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        let said = found.signals.iter().find(|one| one.source == "terms");
+        let is_said = origin == "http://a.test" && verdicts == denied;
+        assert_eq!(said.is_some(), is_said, "{name}");
+        if let Some(said) = said {
+            assert_eq!(said.raw, "http://a.test/terms, reviewed 2026-11-29 by Counsel: section 4");
+        }
+        assert_eq!(asked(&observer, "http://a.test/terms"), 0, "{name}: prose is not asked for");
+        check(dir.path(), &observer);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn links_to_terms_are_noted_and_copied_where_that_is_set() {
+    for copies in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let head = "<link rel=license href='http://b.test/cc'><meta name=tdm-reservation content=1>\
+                    <meta name=tdm-policy content='/policy.json'>";
+        let page = html(&format!("{head}<a rel='terms-of-service' href='/terms'>terms</a>"));
+        let site = Site::new()
+            .name("a.test")
+            .page("/", page)
+            .page("/terms", Answer::redirect(301, "/terms/en"))
+            .page("/terms/en", html("no training"))
+            .page("/linked", Answer::text("x"));
+        let other = Site::new().name("b.test").page("/cc", Answer::text("licence"));
+        let (net, observer) = web([site, other]);
+        let section = reviewed("http://a.test", Some("ab".repeat(32)), &[("tdm", "denied")]);
+        let summary = finish(crawl(&net, dir.path(), &["search"]), |file| {
+            file.signals.terms = copies.then(|| "copy".to_owned());
+            file.terms = Some(vec![section]);
+        })
+        .await;
+        let links = record(dir.path(), "http://a.test/").terms;
+        let found: Vec<_> = links.iter().map(|link| (link.rel.as_str(), link.url.as_str())).collect();
+        let wanted = [
+            ("license", "http://b.test/cc"),
+            ("terms-of-service", "http://a.test/terms"),
+            ("tdm-policy", "http://a.test/policy.json"),
+        ];
+        assert_eq!(found, wanted);
+        let seen = sightings(dir.path(), EvidenceKind::Terms);
+        let mut copied: Vec<_> = seen.iter().map(|one| (one.url.as_str(), one.status, one.digest.is_some())).collect();
+        copied.sort_unstable();
+        let all = [
+            ("http://a.test/policy.json", 404, false),
+            ("http://a.test/terms", 200, true),
+            ("http://a.test/terms", 301, false),
+            ("http://a.test/terms/en", 200, true),
+            ("http://b.test/cc", 200, true),
+        ];
+        assert_eq!(copied, if copies { &all[..] } else { &[] });
+        let outdated = summary.notes.iter().filter(|note| note.contains("http://a.test/terms")).count();
+        assert!(outdated >= 1, "the review is said: {:?}", summary.notes);
+        let changed = summary.to_string().contains("not the text that was reviewed");
+        assert_eq!(changed, copies, "{summary}");
+        check(dir.path(), &observer);
+    }
+}
