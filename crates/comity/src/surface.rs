@@ -47,15 +47,9 @@ fn items(module: &str, text: &str, features: &[String]) -> Vec<String> {
         if item.is_empty() || item.starts_with("//") {
             continue;
         }
-        if item == "#[non_exhaustive]" {
-            is_open = true;
-            continue;
-        }
-        if let Some(name) = feature(&item) {
-            with = Some(name.to_owned());
-            continue;
-        }
         if item.starts_with("#[") {
+            is_open |= item == "#[non_exhaustive]";
+            with = feature(&item).map(ToOwned::to_owned).or(with);
             continue;
         }
         owners.retain(|(depth, ..)| *depth < indent);
