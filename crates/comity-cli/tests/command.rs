@@ -67,7 +67,7 @@ fn bad_input_is_refused_with_a_hint_and_exit_2() {
         (&["crawl", "mailto:x@y.z"], "mailto", ""),
         (&["crawl"], "no seed", "at least one"),
         (&["crawl", "http://a.test/", "--contact", ""], "contact", "comity init"),
-        (&["crawl", "http://a.test/", "--agent", "Googlebot/2.1"], "Googlebot", "comity init"),
+        (&["crawl", "http://a.test/", "--agent", "Googlebot/2.1"], "Googlebot", "yours alone"),
         (&["crawl", "http://a.test/", "--agent", "Mozilla/5.0"], "Mozilla", ""),
         (&["crawl", "http://a.test/", "--agent", "Bot2/1"], "Bot2", "tokens"),
         (&["crawl", "http://a.test/", "--allow-address", "8.8.8.8"], "8.8.8.8", "loopback"),

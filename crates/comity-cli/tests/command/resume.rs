@@ -362,7 +362,7 @@ fn two_crawls_in_one_directory_are_one_too_many() {
     let other = [&args[..], &["--max-pages".to_owned(), "7".to_owned()]].concat();
     let second = start(home.path(), &other).wait_with_output().unwrap();
     assert_eq!(second.status.code(), Some(5), "{}", stderr(&second));
-    assert!(stderr(&second).contains("in use by another process"), "{}", stderr(&second));
+    assert!(stderr(&second).contains("in use: a crawl runs in it (process "), "{}", stderr(&second));
     assert_eq!(fs::read_to_string(dir.join("crawl.toml")).unwrap(), before, "the configuration of the one that runs");
     first.kill().unwrap();
     first.wait().unwrap();

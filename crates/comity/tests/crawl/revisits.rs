@@ -347,7 +347,7 @@ async fn the_schedule_goes_on_in_the_next_run() {
     assert!(next > hours(35) && next <= hours(36), "{next:?}");
     let early = resumed(&net, dir.path(), 1).await;
     assert_eq!((early.pages(), early.revisits, early.scheduled), (0, 0, 2));
-    assert!(early.to_string().contains("2 pages are to be visited anew, the first in 12.0 h"), "{early}");
+    assert!(early.to_string().contains("2 pages to be visited anew, the first in 12.0 h"), "{early}");
     for (days, unchanged) in [(2, 2), (4, 2), (6, 2)] {
         let run = resumed(&net, dir.path(), days).await;
         assert_eq!((run.revisits, run.unchanged, run.scheduled), (2, unchanged, 2), "day {days}");

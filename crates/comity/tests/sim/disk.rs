@@ -73,12 +73,13 @@ impl SimStore {
         rows.exposed.max(rows.exposed_now())
     }
 
-    /// The power fails: of the commits that were not safe the first ones are on the disk all the same, as the kernel writes a log
-    /// back, none of them or all; the rest is gone.
+    /// The power fails: of the commits that were not safe the first ones may be on the disk all the same, as the kernel writes a log
+    /// back, in half of all cuts none of them and in the others any number up to all; the rest is gone.
     pub(crate) fn cut_power(&self, dice: &Dice) -> Cut {
         let mut rows = self.lock();
         let mut written = std::mem::take(&mut rows.unsafe_yet);
-        let kept = usize::try_from(dice.below(written.len() as u64 + 1)).unwrap();
+        let most = if dice.percent(50) { 0 } else { written.len() as u64 };
+        let kept = usize::try_from(dice.below(most + 1)).unwrap();
         let lost = written.split_off(kept);
         written.into_iter().try_for_each(|(_, batch)| rows.safe.commit(batch)).unwrap();
         rows.live = rows.safe.clone();

@@ -88,8 +88,8 @@ impl Faults {
 
 fn life(dice: &Dice, set: bool) -> Life {
     let end = match dice.below(10) {
-        0..=3 => Fault::Kill,
-        4 | 5 => Fault::PowerCut,
+        0..=2 => Fault::Kill,
+        3..=5 => Fault::PowerCut,
         6 => Fault::Drain,
         7 => Fault::Stop,
         8 => Fault::StoreFull,

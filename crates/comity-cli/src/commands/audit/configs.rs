@@ -15,6 +15,8 @@ pub(super) struct Decided {
     pub(super) signals: SignalSettings,
     /// Whether it says what is made of groups for the agents of others: earlier versions recorded nothing of them.
     pub(super) knows_of_others: bool,
+    /// Whether it says what is asked for beside robots.txt: earlier versions asked for nothing.
+    pub(super) knows_of_files: bool,
 }
 
 /// Configurations by digest, each read once.
@@ -48,5 +50,6 @@ fn read(dir: &Path, digest: &str) -> Option<Decided> {
     let file = ConfigFile::parse(&text, None).ok()?;
     let (grants, reviews) = (file.read_grants().ok()?, file.read_reviews().ok()?);
     let knows_of_others = file.signals.infer_from_ai_tokens.is_some();
-    Some(Decided { grants, reviews, signals: file.read_signals().ok()?, knows_of_others })
+    let knows_of_files = file.signals.tdmrep.is_some();
+    Some(Decided { grants, reviews, signals: file.read_signals().ok()?, knows_of_others, knows_of_files })
 }

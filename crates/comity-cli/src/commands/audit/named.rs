@@ -29,7 +29,7 @@ pub(super) fn problem(
     unknown_to_the_record(record, copies).or_else(|| {
         let config = config?;
         let of_others = if config.knows_of_others { others(record, agents, &config.signals) } else { None };
-        of_others.or_else(|| left_out(record, rules, &config.signals))
+        of_others.or_else(|| if config.knows_of_files { left_out(record, rules, &config.signals) } else { None })
     })
 }
 

@@ -24,6 +24,9 @@ pub(super) struct Queued {
     origin: Value,
     /// URLs of its origin that come before it.
     before: usize,
+    /// The operator's park of its origin, as `comity frontier list --parked` prints it; `null` without one. A stopped queue does
+    /// not know of parks.
+    park: Value,
 }
 
 /// Looks into the queue of the crawl in `dir`, running or stopped. `None` where the URL is not in it, and where there is none.
@@ -44,7 +47,8 @@ pub(super) fn look(dir: &Path, url: &CrawlUrl) -> Result<Option<Queued>, Failure
         let rows = answer.rows.len();
         if let Some((at, row)) = answer.rows.into_iter().enumerate().find(|(_, row)| row["url"] == url.as_str()) {
             let origin = standing(&mut crawl, url.origin())?;
-            return Ok(Some(Queued { url: row, origin, before: before + at }));
+            let park = crawl.ask(Op::Parks)?.rows.into_iter().find(|park| park["origin"] == url.origin().as_str());
+            return Ok(Some(Queued { url: row, origin, before: before + at, park: park.unwrap_or_default() }));
         }
         before += rows;
         after = serde_json::from_value(answer.about["next"].clone()).unwrap_or_default();
@@ -83,7 +87,7 @@ fn before(origin: &Origin) -> Option<String> {
 impl Queued {
     /// For programs.
     pub(super) fn json(&self) -> Value {
-        json!({"queued": self.url, "origin": self.origin, "before": self.before})
+        json!({"queued": self.url, "origin": self.origin, "before": self.before, "park": self.park})
     }
 
     /// Labels and what they say.
@@ -116,6 +120,11 @@ impl Queued {
     fn waits(&self) -> Option<String> {
         let text = |key: &str| self.origin[key].as_str();
         let name = text("origin")?;
+        let (queued, done) = (&self.origin["queued"], &self.origin["done"]);
+        if let Some(why) = self.park["why"].as_str() {
+            let until = self.park["until"].as_str().unwrap_or("it is released");
+            return Some(format!("{name}: until {until} (park.operator): {why}; {queued} queued, {done} done"));
+        }
         let why = text("reason").filter(|why| !matches!(*why, "ok" | "robots"));
         let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
         let seconds = self.origin["wait_ms"].as_f64().map_or(0.0, |wait| wait / 1000.0);
@@ -126,7 +135,6 @@ impl Queued {
             "due" => "due now".to_owned(),
             _ => format!("another URL of it is under way{why}"),
         };
-        let (queued, done) = (&self.origin["queued"], &self.origin["done"]);
         Some(format!("{name}: {state}; {queued} queued, {done} done"))
     }
 }
@@ -168,7 +176,7 @@ mod tests {
             ),
         ];
         for (origin, wanted) in rows {
-            let facts = Queued { url: url.clone(), origin, before: 1 }.facts();
+            let facts = Queued { url: url.clone(), origin, before: 1, park: Value::Null }.facts();
             assert_eq!(
                 facts[0].1,
                 "found on http://a.test/, 1 link from a seed; priority 128 of 255; not asked for yet"
@@ -178,7 +186,7 @@ mod tests {
         }
         let seed =
             json!({"url": "http://a.test/", "priority": 128, "depth": 0, "attempts": 2, "seed": true, "via": null});
-        let facts = Queued { url: seed, origin: Value::Null, before: 0 }.facts();
+        let facts = Queued { url: seed, origin: Value::Null, before: 0, park: Value::Null }.facts();
         assert_eq!(facts.len(), 2, "what is not told is not said");
         assert!(facts[0].1.contains("a seed") && facts[0].1.contains("2 times"), "{}", facts[0].1);
     }
