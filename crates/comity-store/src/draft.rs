@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// How its name begins.
-const DRAFT: &str = "comity-draft-";
+pub(crate) const PREFIX: &str = "comity-draft-";
 
 /// It goes when this goes.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Draft {
     pub(crate) fn named(place: &Path) -> Self {
         // The map's seed is the one randomness that costs no dependency; a name that is taken is an error, and no harm.
         let name = RandomState::new().build_hasher().finish();
-        Self(place.join(format!("{DRAFT}{name:016x}")))
+        Self(place.join(format!("{PREFIX}{name:016x}")))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -42,7 +42,7 @@ impl Drop for Draft {
 /// Takes away what a kill left in `memory`. A file says its name, so nothing else is touched than a folder of such a name right there;
 /// one that cannot be taken away is somebody else's.
 pub(crate) fn remove(memory: &Path, left: &Path) {
-    let is_one = left.file_name().is_some_and(|name| name.to_string_lossy().starts_with(DRAFT));
+    let is_one = left.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
     let is_folder = std::fs::symlink_metadata(left).is_ok_and(|found| found.is_dir());
     if left.parent() == Some(memory) && is_one && is_folder {
         drop(std::fs::remove_dir_all(left));

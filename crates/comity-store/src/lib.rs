@@ -16,6 +16,7 @@ mod draft;
 mod mark;
 mod pending;
 
+use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ const LOCK: &str = "lock";
 const HELD: &str = "held";
 /// The engine's first log. Nothing stands in it yet but room for 64 MiB.
 const LOG: &str = "0.jnl";
+/// What the owner of a store says of its last sync.
+const OWNERS: &str = "synced";
 /// The engine's folder of tables.
 const TABLES: &str = "keyspaces";
 /// Where files lie in memory, on Linux.
@@ -74,6 +77,9 @@ fn make_on(
     // Somebody may have made it until now.
     if let Some(pending) = found(path, boot)? {
         return Ok(pending);
+    }
+    if !path.join(MAKING).try_exists()? && !path.join(UNSAFE).try_exists()? && is_foreign(path)? {
+        return Ok(Pending::default());
     }
     clear(path)?;
     let made = drafted(Path::new(MEMORY), (path, boot), &draft).or_else(|_| drafted(path, (path, boot), &draft))?;
@@ -123,7 +129,28 @@ fn lock(path: &Path) -> Result<File, fjall::Error> {
     }
 }
 
-/// Takes away what was never a store, or never a safe one.
+/// Whether there is anything in a folder without our marks: then it is somebody else's, and nothing of it is touched here.
+fn is_foreign(path: &Path) -> io::Result<bool> {
+    for entry in std::fs::read_dir(path)? {
+        let name = entry?.file_name();
+        if name != LOCK && name != HELD && !is_draft(&name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn is_draft(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(draft::PREFIX.as_bytes())
+}
+
+/// Names of the engine's and of its owner's marker: what making a store, and using it before it was safe, can have left.
+fn is_of_a_store(name: &OsStr) -> bool {
+    let known = [TABLES, WHOLE, OWNERS].into_iter().any(|known| name == known);
+    known || is_draft(name) || Path::new(name).extension().is_some_and(|ending| ending == "jnl")
+}
+
+/// Takes away what was never a store, or never a safe one. What else somebody put there stays.
 fn clear(path: &Path) -> io::Result<()> {
     if let Some(Mark { draft: Some(left), .. }) = Mark::read(&path.join(MAKING))? {
         draft::remove(Path::new(MEMORY), &left);
@@ -132,7 +159,7 @@ fn clear(path: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
         let name = entry.file_name();
-        if [LOCK, HELD].into_iter().chain(last).any(|kept| name == kept) {
+        if !is_of_a_store(&name) {
             continue;
         }
         if entry.file_type()?.is_dir() {

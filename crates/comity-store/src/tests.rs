@@ -109,6 +109,25 @@ fn killed_at_any_step_of_making_it_a_store_is_made_anew() {
     }
 }
 
+/// What somebody put into a folder stays, whatever marks stand beside it.
+#[test]
+fn nothing_of_anybody_else_is_taken_away() {
+    for (mark, is_made) in [(None, false), (Some(MAKING), true), (Some(UNSAFE), true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path();
+        std::fs::create_dir_all(path.join("src")).unwrap();
+        std::fs::write(path.join("src/main.rs"), "precious").unwrap();
+        std::fs::write(path.join("letter.txt"), "dear").unwrap();
+        if let Some(mark) = mark {
+            Mark { boot: Some("an earlier boot".to_owned()), draft: None }.write(&path.join(mark)).unwrap();
+        }
+        make_on(path, Some("this boot"), draft).unwrap().finish().unwrap();
+        assert_eq!(path.join(WHOLE).exists(), is_made, "{mark:?}");
+        assert_eq!(std::fs::read(path.join("src/main.rs")).unwrap(), b"precious", "{mark:?}");
+        assert_eq!(std::fs::read(path.join("letter.txt")).unwrap(), b"dear", "{mark:?}");
+    }
+}
+
 /// A power cut before it was safe: any part of it may be missing or cut, and the mark may say nothing.
 #[test]
 fn what_was_not_safe_when_the_machine_went_down_is_made_anew() {
