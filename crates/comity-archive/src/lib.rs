@@ -55,7 +55,7 @@
 //! | `archive`, `event`, `config` | [`Archive`]: an [`Event`] in, a [`Stored`] out |
 //! | `prepare`, `draft`, `repeats` | the work that needs no turn; which captures repeat an earlier one |
 //! | `shared` | [`SharedArchive`]: many threads at once |
-//! | `lock` | [`CrawlLock`], [`ReadLock`]: one process at a time |
+//! | `lock`, `reading` | [`CrawlLock`], [`ReadLock`]: one process at a time, and no erasure under a reader |
 //! | `index`, `recovery` | CDXJ; what is made of files that were left open |
 //! | `wacz` | [`write_wacz`]: a crawl as one file for replay |
 //! | `table` | with the feature `parquet`: `write_table`, a crawl as a Parquet table |
@@ -123,7 +123,7 @@ pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target, TermsLink};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use export::{Proven, WarcCopied, WarcCopy, WarcCopyFacts, read_proven};
-pub use lock::{CrawlLock, LOCK_FILE, ReadLock, Use};
+pub use lock::{CrawlLock, LOCK_FILE, READING_FILE, ReadLock, Use};
 pub use record::{
     AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, LicenceRecord, OmittedRecord, OptOutRecord,
     OthersRecord, PurposeRecord, RECORD_SCHEMA, RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord,

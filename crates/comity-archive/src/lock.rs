@@ -1,13 +1,17 @@
-//! `D/lock`: one process at a time changes a crawl directory, and nothing is erased under somebody who reads it.
+//! `D/lock`: one process at a time changes a crawl directory. `D/reading`: nothing is erased under somebody who reads it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::ArchiveError;
 
 /// The file's name in the crawl directory.
 pub const LOCK_FILE: &str = "lock";
+
+/// The file whose lock readers share, and whoever erases has alone.
+pub const READING_FILE: &str = "reading";
 
 /// Bytes of it that are read.
 const MOST_READ: u64 = 256;
@@ -68,24 +72,25 @@ impl Use {
 pub struct CrawlLock {
     file: File,
     path: PathBuf,
+    /// `D/reading`, for as long as something may be erased. No text is believed of who reads.
+    reading: Mutex<Option<File>>,
 }
 
-/// A crawl directory that is read: until this is dropped nobody begins to change it.
+/// A crawl directory that is read: until this is dropped nothing is erased from it, and no crawl starts in it, which may have to.
 #[derive(Debug)]
 pub struct ReadLock {
     _file: File,
 }
 
 impl CrawlLock {
-    /// Takes the directory, which exists.
+    /// Takes the directory, which exists, from others and from readers. Those are let in again by [`Self::says`].
     ///
     /// # Errors
     /// [`ArchiveError::Held`] when somebody else has it or reads it; [`ArchiveError::Io`] when the file cannot be made.
     pub fn take(dir: &Path, what: Use) -> Result<Self, ArchiveError> {
         let path = dir.join(LOCK_FILE);
         let io = |source| ArchiveError::io(&path, source);
-        // Not cut short: it may be another's.
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        let file = open(&path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(held(&path, &file)),
@@ -95,16 +100,50 @@ impl CrawlLock {
             }
             Err(TryLockError::Error(error)) => return Err(io(error)),
         }
-        let lock = Self { file, path };
-        lock.says(what)?;
+        let lock = Self { file, path, reading: Mutex::default() };
+        lock.tells(what)?;
+        if what != Use::Steer {
+            lock.keeps_readers_out()?;
+        }
         Ok(lock)
     }
 
-    /// From here on others are told this.
+    /// From here on others are told this, and readers are let in, unless something is erased.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// [`ArchiveError::Held`] when something is to be erased and somebody reads; [`ArchiveError::Io`] when the file cannot be written.
     pub fn says(&self, what: Use) -> Result<(), ArchiveError> {
+        if what.is_erasing() {
+            self.keeps_readers_out()?;
+        } else {
+            *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        self.tells(what)
+    }
+
+    fn keeps_readers_out(&self) -> Result<(), ArchiveError> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if reading.is_some() {
+            return Ok(());
+        }
+        let path = self.path.with_file_name(READING_FILE);
+        let file = open(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let (by, advice) =
+                    ("it is being read, by an export or a command like it".to_owned(), "wait for its end");
+                return Err(ArchiveError::Held { path, by, advice });
+            }
+            // As with the lock itself, and it was told there.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(ArchiveError::io(&path, error)),
+        }
+        *reading = Some(file);
+        Ok(())
+    }
+
+    fn tells(&self, what: Use) -> Result<(), ArchiveError> {
         let text = format!("{} process {}\n", what.word(), std::process::id());
         let mut file = &self.file;
         let emptied = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
@@ -113,13 +152,12 @@ impl CrawlLock {
 }
 
 impl ReadLock {
-    /// Holds the directory for reading. `None` where nobody has to be kept out: while a crawl runs, which erases nothing and
-    /// leaves what is written, and in a directory from before there was a lock.
+    /// Holds the directory for reading. `None` in a directory from before there was a lock.
     ///
     /// # Errors
-    /// [`ArchiveError::Held`] while something is erased from it.
+    /// [`ArchiveError::Held`] while something is erased from it, and while a crawl opens it, which may have to.
     pub fn take(dir: &Path) -> Result<Option<Self>, ArchiveError> {
-        let path = dir.join(LOCK_FILE);
+        let path = dir.join(READING_FILE);
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -127,14 +165,30 @@ impl ReadLock {
         };
         match file.try_lock_shared() {
             Ok(()) => Ok(Some(Self { _file: file })),
-            Err(TryLockError::WouldBlock) => match holder(&file) {
-                (Some(what), _) if what.is_erasing() => Err(held(&path, &file)),
-                _ => Ok(None),
-            },
+            Err(TryLockError::WouldBlock) => Err(opened_or_erased(dir)),
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
             Err(TryLockError::Error(error)) => Err(ArchiveError::io(&path, error)),
         }
     }
+}
+
+/// For a reader that was kept out. The text of the lock is for the message alone.
+fn opened_or_erased(dir: &Path) -> ArchiveError {
+    let path = dir.join(LOCK_FILE);
+    let (what, who) = File::open(&path).map_or_else(|_| (None, String::new()), |file| holder(&file));
+    let (doing, advice) = match what {
+        Some(Use::Crawl) => ("a crawl is just opening it", "try again in a moment"),
+        Some(what) => what.told(),
+        None => ("another process changes it", "wait for its end"),
+    };
+    let by = if who.is_empty() { doing.to_owned() } else { format!("{doing} ({who})") };
+    ArchiveError::Held { path, by, advice }
+}
+
+/// Not cut short: it may be another's.
+fn open(path: &Path) -> Result<File, ArchiveError> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    file.map_err(|source| ArchiveError::io(path, source))
 }
 
 /// Who has it, as the file says.
@@ -152,12 +206,6 @@ fn holder(file: &File) -> (Option<Use>, String) {
 /// The error for whoever did not get it.
 fn held(path: &Path, file: &File) -> ArchiveError {
     let path = path.to_owned();
-    // Readers share it: what the file says is of whoever had it before.
-    if file.try_lock_shared().is_ok() {
-        drop(file.unlock());
-        let (by, advice) = ("it is being read, by an export or a command like it".to_owned(), "wait for its end");
-        return ArchiveError::Held { path, by, advice };
-    }
     let (what, who) = holder(file);
     let (doing, advice) = what.map_or(("another process has it", "wait for its end"), Use::told);
     let by = if who.is_empty() { doing.to_owned() } else { format!("{doing} ({who})") };
@@ -209,17 +257,40 @@ mod tests {
     fn a_crawl_may_be_read_and_an_erasure_not() {
         let dir = tempfile::tempdir().unwrap();
         let lock = CrawlLock::take(dir.path(), Use::Crawl).unwrap();
-        assert!(ReadLock::take(dir.path()).unwrap().is_none());
+        let told_of = told(ReadLock::take(dir.path()).unwrap_err());
+        assert!(told_of.contains("just opening it"), "{told_of}");
+        lock.says(Use::Crawl).unwrap();
+        let reader = ReadLock::take(dir.path()).unwrap();
+        assert!(reader.is_some());
+        told(lock.says(Use::Prune).unwrap_err());
+        drop(reader);
         lock.says(Use::Prune).unwrap();
         told(ReadLock::take(dir.path()).unwrap_err());
         lock.says(Use::Crawl).unwrap();
-        assert!(ReadLock::take(dir.path()).unwrap().is_none());
+        assert!(ReadLock::take(dir.path()).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_reader_that_began_under_a_crawl_keeps_later_erasures_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = CrawlLock::take(dir.path(), Use::Crawl).unwrap();
+        lock.says(Use::Crawl).unwrap();
+        let reader = ReadLock::take(dir.path()).unwrap();
+        drop(lock);
+        for what in [Use::Erase, Use::Prune] {
+            let told = told(CrawlLock::take(dir.path(), what).unwrap_err());
+            assert!(told.contains("it is being read"), "{told}");
+        }
+        CrawlLock::take(dir.path(), Use::Steer).unwrap();
+        drop(reader);
+        CrawlLock::take(dir.path(), Use::Erase).unwrap();
     }
 
     /// Whatever stands in the file, the lock is the system's: a text of a process that is gone holds nothing.
     #[test]
     fn what_the_file_says_holds_nobody_out() {
         let dir = tempfile::tempdir().unwrap();
+        drop(CrawlLock::take(dir.path(), Use::Crawl).unwrap());
         for text in ["crawl process 1\n", "", "\u{1b}[31m", "erase", "nonsense of many words"] {
             std::fs::write(dir.path().join(LOCK_FILE), text).unwrap();
             assert!(ReadLock::take(dir.path()).unwrap().is_some(), "{text:?}");

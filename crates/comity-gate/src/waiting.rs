@@ -50,11 +50,12 @@ impl<T: Clone> Waiting<T> {
     /// Keeps what was learnt of an origin, `bytes` of it, whatever that is by itself, if there is any room. True when it did.
     pub(crate) fn keep(&self, key: RobotsKey, known: T, bytes: u64, now: WallTime) -> bool {
         let mut all = self.lock();
-        all.remove(&key);
+        // Whoever is kept stays so: to be learnt anew is not to come later than the others.
+        let was_kept = all.remove(&key).is_some();
         if all.bytes >= self.most {
             all.let_old_go(now);
         }
-        let has_room = all.bytes < self.most || all.origins.is_empty();
+        let has_room = was_kept || all.bytes < self.most || all.origins.is_empty();
         if has_room {
             all.bytes += bytes;
             all.origins.insert(key, One { known, bytes, since: now });

@@ -2,7 +2,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use comity_archive::LOCK_FILE;
+use comity_archive::{LOCK_FILE, READING_FILE};
 use comity_store::Pending;
 use comity_url::CrawlUrl;
 
@@ -44,7 +44,8 @@ pub(crate) fn claim(dir: &Path) -> Result<Claim, Error> {
     // before that.
     let is_begun = dir.join(NEW_MARK).exists();
     let is_others = |name: &std::ffi::OsStr| {
-        name != NEW_MARK && name != LOCK_FILE && !(is_begun && BEGUN.iter().any(|begun| name == *begun))
+        let is_lock = name == LOCK_FILE || name == READING_FILE;
+        name != NEW_MARK && !is_lock && !(is_begun && BEGUN.iter().any(|begun| name == *begun))
     };
     let occupied = fs::read_dir(dir)
         .is_ok_and(|entries| entries.filter_map(Result::ok).any(|entry| is_others(&entry.file_name())));

@@ -55,7 +55,7 @@ pub(super) struct Entry {
 }
 
 /// What comity writes into a crawl directory. The report is made of the rest, on demand: nothing speaks for the page itself.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "crawl.toml",
     "configs",
     "chain",
@@ -66,6 +66,7 @@ const KNOWN: [&str; 11] = [
     "evidence",
     "state",
     crate::LOCK_FILE,
+    crate::READING_FILE,
     crate::erase::REPORT_FILE,
 ];
 

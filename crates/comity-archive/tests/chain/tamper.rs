@@ -181,11 +181,12 @@ fn of_config(fault: &Fault) -> bool {
     fault.kind == FaultKind::Config || fault.file.starts_with("configs/")
 }
 
-/// Every file below `dir`, sorted; but for the lock, which says who had the directory, and proves nothing.
+/// Every file below `dir`, sorted; but for the locks, which say who had the directory, and prove nothing.
 fn all_files(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    for path in entries.filter(|path| !path.ends_with(comity_archive::LOCK_FILE)) {
+    let locks = [comity_archive::LOCK_FILE, comity_archive::READING_FILE];
+    for path in entries.filter(|path| !locks.iter().any(|lock| path.ends_with(lock))) {
         if path.is_dir() { files.extend(all_files(&path)) } else { files.push(path) }
     }
     files.sort();

@@ -214,6 +214,10 @@ impl Stopped {
             return Err(Error::directory(format!("{} holds a crawl already", dir.display())));
         };
         let lock = CrawlLock::take(dir, Use::Steer)?;
+        // Somebody may have crawled into it until now.
+        let Claim::Fresh = directory::claim(dir)? else {
+            return Err(Error::directory(format!("{} holds a crawl already", dir.display())));
+        };
         let fresh = archive::fresh_key()?;
         let of_export = prints.and_then(Prints::key).filter(|key| prints == Some(&Prints::of(config.keys, *key)));
         open::mark(dir, &config, None)?;

@@ -26,34 +26,43 @@ pub(super) fn problem(
     if record.errand != "page" {
         return None;
     }
-    unknown_to_the_record(record, copies).or_else(|| {
+    unknown_to_the_record(record, rules, copies).or_else(|| {
         let config = config?;
         let of_others = if config.knows_of_others { others(record, agents, &config.signals) } else { None };
         of_others.or_else(|| if config.knows_of_files { left_out(record, rules, &config.signals) } else { None })
     })
 }
 
-/// A file that the record takes for not there, although it was seen before it was decided, and never missed.
-fn unknown_to_the_record(record: &Record, copies: &Copies) -> Option<String> {
+/// A file that the record takes for not there, although it was seen before it was decided, and never missed. What the site's own
+/// rules have come to refuse is asked for no more, and what it said before goes; of another site's rules nothing is known here.
+fn unknown_to_the_record(record: &Record, rules: &RuleSet, copies: &Copies) -> Option<String> {
     let decision = record.decision.as_ref()?;
     let last = decision.stages.last().map_or(&decision.at, |stage| &stage.at).parse::<WallTime>().ok()?;
     let own = |kind: SiteFileKind| {
         let origin = Origin::parse(origin_of(&record.url)).ok()?;
         Some(kind.url_on(&origin)?.as_str().to_owned())
     };
-    let tdmrep =
-        record.tdmrep.iter().filter_map(|file| Some((SiteFileKind::Tdmrep, own(SiteFileKind::Tdmrep)?, &file.digest)));
-    let ai_txt =
-        record.ai_txt.iter().filter_map(|file| Some((SiteFileKind::AiTxt, own(SiteFileKind::AiTxt)?, &file.digest)));
+    let tdmrep = record
+        .tdmrep
+        .iter()
+        .filter_map(|file| Some((SiteFileKind::Tdmrep, own(SiteFileKind::Tdmrep)?, &file.digest, &file.state)));
+    let ai_txt = record
+        .ai_txt
+        .iter()
+        .filter_map(|file| Some((SiteFileKind::AiTxt, own(SiteFileKind::AiTxt)?, &file.digest, &file.state)));
     let is_inline = |carrier: &str| carrier == RslCarrier::Inline.as_str();
     let licences = record.licences.iter().filter(|one| !is_inline(&one.carrier));
-    let licences = licences.map(|one| (SiteFileKind::Licence, one.url.clone(), &one.digest));
+    let licences = licences.map(|one| (SiteFileKind::Licence, one.url.clone(), &one.digest, &one.state));
     let known = |seen: &[Seen]| {
         let seen = || seen.iter().filter(|seen| seen.at <= last);
-        let was_missed = seen().any(|seen| seen.digest.is_none());
+        // As the gate has it: what cannot be reached goes on saying what it said.
+        let was_missed = seen().any(|seen| seen.digest.is_none() && matches!(seen.status, 300..=428 | 430..=499));
         seen().find_map(|seen| seen.digest).filter(|digest| !was_missed && !copies.erased.has(*digest))
     };
-    tdmrep.chain(ai_txt).chain(licences).filter(|(.., digest)| digest.is_none()).find_map(|(kind, url, _)| {
+    let is_refused = |url: &str| origin_of(url) != origin_of(&record.url) || !rules.allows(&request_target(url));
+    let all = tdmrep.chain(ai_txt).chain(licences).filter(|(_, _, digest, _)| digest.is_none());
+    let mut all = all.filter(|(_, url, _, state)| *state != "not_asked" || !is_refused(url));
+    all.find_map(|(kind, url, ..)| {
         let digest = known(copies.of_file(kind.as_str(), &url))?;
         Some(format!("it knows nothing of {url}, of which {digest} was kept before"))
     })
