@@ -79,7 +79,22 @@ pub struct CrawlLock {
 /// A crawl directory that is read: until this is dropped nothing is erased from it, and no crawl starts in it, which may have to.
 #[derive(Debug)]
 pub struct ReadLock {
-    _file: File,
+    file: File,
+}
+
+// Given up by name, and not by closing the file: a child process has it too, from the moment it is forked until it becomes another
+// program, and the system would keep the lock as long. What fails here goes with the process.
+impl Drop for CrawlLock {
+    fn drop(&mut self) {
+        self.lets_readers_in();
+        drop(self.file.unlock());
+    }
+}
+
+impl Drop for ReadLock {
+    fn drop(&mut self) {
+        drop(self.file.unlock());
+    }
 }
 
 impl CrawlLock {
@@ -116,9 +131,15 @@ impl CrawlLock {
         if what.is_erasing() {
             self.keeps_readers_out()?;
         } else {
-            *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.lets_readers_in();
         }
         self.tells(what)
+    }
+
+    fn lets_readers_in(&self) {
+        if let Some(file) = self.reading.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            drop(file.unlock());
+        }
     }
 
     fn keeps_readers_out(&self) -> Result<(), ArchiveError> {
@@ -164,7 +185,7 @@ impl ReadLock {
             Err(error) => return Err(ArchiveError::io(&path, error)),
         };
         match file.try_lock_shared() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Err(opened_or_erased(dir)),
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
             Err(TryLockError::Error(error)) => Err(ArchiveError::io(&path, error)),
@@ -215,6 +236,23 @@ fn held(path: &Path, file: &File) -> ArchiveError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A child that was forked and is not yet another program has every file of this process, and with it its locks.
+    #[test]
+    fn what_was_given_up_is_free_while_a_child_still_has_its_file() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let lock = CrawlLock::take(dir.path(), Use::Crawl)?;
+        let of_child = lock.file.try_clone()?;
+        drop(lock);
+        let reader = ReadLock::take(dir.path())?.ok_or("nobody has it")?;
+        let of_another = reader.file.try_clone()?;
+        drop(reader);
+        let erasing = CrawlLock::take(dir.path(), Use::Erase)?;
+        drop((of_child, of_another));
+        assert!(CrawlLock::take(dir.path(), Use::Crawl).is_err(), "a child's end takes no lock from anybody");
+        drop(erasing);
+        Ok(())
+    }
 
     fn told(error: ArchiveError) -> String {
         assert!(error.is_held(), "{error:?}");

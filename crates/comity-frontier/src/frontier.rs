@@ -8,7 +8,7 @@ use comity_url::{Origin, UrlKey};
 
 use crate::{
     LeaseId, Leased, Offer, Offered, OriginFilter, OriginStanding, Page, QueueLimits, QueuePlace, QueuedAt, Renewal,
-    Renewed, Settled, Settlement, Stats, StoreError, TurnNews,
+    Renewed, Scheduled, Settled, Settlement, Stats, StoreError, TurnNews, VisitPlace,
 };
 
 /// A boxed future, so that [`Frontier`] is object-safe.
@@ -144,6 +144,25 @@ pub trait Frontier: Send + Sync + fmt::Debug {
         after: Option<u64>,
         until: Option<u64>,
     ) -> BoxFuture<'a, Result<Page<UrlKey, u64>, FrontierError>>;
+
+    /// Lists the URLs that wait for their next visit, in the order of its time; up to `n` behind `after`, about a thousand at
+    /// most. What comes back to the queue meanwhile, or goes from it to the schedule, may or may not be in it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn visits<'a>(
+        &'a self,
+        after: Option<VisitPlace>,
+        n: usize,
+    ) -> BoxFuture<'a, Result<Page<Scheduled, VisitPlace>, FrontierError>>;
+
+    /// Takes in URLs that were visited elsewhere and wait for their next visit here; answers in the order of the batch. One that was
+    /// seen before stays as it is. They count as taken, and as having ended as they say; budgets of pages do not
+    /// refuse them, since what was fetched elsewhere was no load of this crawl. One atomic commit.
+    ///
+    /// # Errors
+    /// When the store fails: then none was taken in.
+    fn schedule<'a>(&'a self, batch: Vec<Scheduled>) -> BoxFuture<'a, Result<Vec<Offered>, FrontierError>>;
 
     /// Number of the last commit that took URLs; 0 before the first.
     ///

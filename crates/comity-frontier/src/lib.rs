@@ -103,7 +103,8 @@ pub use offer::{Offer, Offered};
 pub use queued::{QueuedUrl, RecordError};
 pub use records::RecordMark;
 pub use revisit::{
-    CaptureRef, Finding, GONE_FOR_GOOD, Hint, Intervals, LONGEST_VALIDATOR, NextVisit, Revisit, RevisitPolicy, Visited,
+    CaptureRef, Finding, GONE_FOR_GOOD, Hint, Intervals, LONGEST_VALIDATOR, NextVisit, Revisit, RevisitPolicy,
+    Scheduled, VisitPlace, Visited,
 };
 pub use scheduler::{Candidate, Expired, Fill, LeasedUrl, QueueLimits, Scheduler, Step, StoredUrl};
 pub use seen::SeenBits;

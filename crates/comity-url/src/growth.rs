@@ -1,10 +1,14 @@
 //! Guards against URL spaces without end that no single URL shows: patterns that grow, hosts that are minted.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use self::row::Of;
+pub use self::row::{GrowthRow, ROW};
 use crate::canonical::normal_escapes;
 use crate::{CrawlUrl, Origin};
+
+mod row;
 
 /// The form of a URL with its numbers left out: what a calendar, a pager or a counter makes without end.
 ///
@@ -174,7 +178,7 @@ struct Counters {
 }
 
 /// One counted shape.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counter {
     shape: Shape,
     count: u32,
@@ -197,7 +201,7 @@ impl PatternGrowth {
     pub fn spent(&self, origin: &Origin, shape: Shape) -> Option<u32> {
         let limit = self.limits.of(shape);
         let counter = self.origins.get(origin)?.list.iter().find(|counter| counter.shape == shape)?;
-        (limit > 0 && counter.count - counter.error >= limit).then_some(limit)
+        (limit > 0 && counter.count.saturating_sub(counter.error) >= limit).then_some(limit)
     }
 
     /// Whether any shape of `origin` may be spent: where none is, none has to be looked for.
@@ -206,19 +210,41 @@ impl PatternGrowth {
         self.origins.get(origin).is_some_and(|counters| counters.any_spent)
     }
 
-    /// Counts a URL that was queued.
-    pub fn count(&mut self, origin: &Origin, shape: Shape) {
+    /// Counts a URL that was queued; gives that as a row, which [`PatternGrowth::restore`] counts in another process.
+    pub fn count(&mut self, origin: &Origin, shape: Shape) -> GrowthRow {
+        let origin = hash(origin.as_str());
+        let once = Counter { shape, count: 1, error: 0 };
+        self.add(origin, once);
+        GrowthRow::of_shape(origin, once)
+    }
+
+    fn add(&mut self, origin: u64, added: Counter) {
+        let Counter { shape, count, .. } = added;
         let limit = self.limits.of(shape);
         let Counters { list: counters, any_spent } = self.origins.entry(origin);
         if let Some(counter) = counters.iter_mut().find(|counter| counter.shape == shape) {
-            counter.count = counter.count.saturating_add(1);
+            counter.count = counter.count.saturating_add(count);
             *any_spent |= limit > 0 && counter.count >= limit;
         } else if counters.len() < SHAPES {
-            counters.push(Counter { shape, count: 1, error: 0 });
-            *any_spent |= limit == 1;
+            counters.push(added);
+            *any_spent |= limit > 0 && count >= limit;
         } else if let Some(least) = counters.iter_mut().min_by_key(|counter| counter.count) {
-            *least = Counter { shape, count: least.count.saturating_add(1), error: least.count };
+            *least = Counter { shape, count: least.count.saturating_add(count), error: least.count };
         }
+    }
+
+    /// Counts what a row says: one of [`PatternGrowth::count`], or of [`PatternGrowth::rows`]. In the order in which they were
+    /// given all rows make the same counts. A row of hosts is none of these.
+    pub fn restore(&mut self, row: &GrowthRow) {
+        if let Of::Shape(counter) = row.of {
+            self.add(row.about, counter);
+        }
+    }
+
+    /// All that is counted, a row for each shape of an origin.
+    pub fn rows(&self) -> impl Iterator<Item = GrowthRow> {
+        let held = self.origins.order.iter().filter_map(|origin| Some((origin, self.origins.values.get(origin)?)));
+        held.flat_map(|(origin, counters)| counters.list.iter().map(|counter| GrowthRow::of_shape(*origin, *counter)))
     }
 }
 
@@ -228,13 +254,14 @@ impl PatternGrowth {
 pub struct HostGrowth {
     /// Hosts of one registrable domain; 0 turns the guard off.
     limit: u32,
-    domains: HashMap<Box<str>, Hosts>,
+    domains: HashMap<u64, Hosts>,
     held: usize,
 }
 
 #[derive(Debug, Default)]
 struct Hosts {
-    known: HashSet<u64>,
+    /// Each with whether it is counted: a seed's is not.
+    known: HashMap<u64, bool>,
     seeds: usize,
 }
 
@@ -254,35 +281,58 @@ impl HostGrowth {
     /// Whether the domain of `origin` has all the hosts that it may have, and this is none of them.
     #[must_use]
     pub fn is_spent(&self, origin: &Origin) -> bool {
-        let hosts = origin.registrable_domain().and_then(|domain| self.domains.get(domain));
+        let hosts = origin.registrable_domain().and_then(|domain| self.domains.get(&hash(domain)));
         hosts.is_some_and(|hosts| {
             let counted = hosts.known.len() - hosts.seeds;
-            self.limit > 0 && counted >= self.limit as usize && !hosts.known.contains(&hash(origin.host()))
+            self.limit > 0 && counted >= self.limit as usize && !hosts.known.contains_key(&hash(origin.host()))
         })
     }
 
-    /// Counts the host of a URL that was queued.
-    pub fn count(&mut self, origin: &Origin) {
-        self.add(origin, false);
+    /// Counts the host of a URL that was queued; a new one is given as a row, which [`HostGrowth::restore`] counts in another
+    /// process.
+    pub fn count(&mut self, origin: &Origin) -> Option<GrowthRow> {
+        let domain = hash(origin.registrable_domain()?);
+        let host = hash(origin.host());
+        self.add(domain, host, true).then(|| GrowthRow::of_host(domain, host))
     }
 
     /// Lets the host of a seed in, uncounted.
     pub fn add_seed(&mut self, origin: &Origin) {
-        self.add(origin, true);
+        if let Some(domain) = origin.registrable_domain() {
+            self.add(hash(domain), hash(origin.host()), false);
+        }
     }
 
-    fn add(&mut self, origin: &Origin, is_seed: bool) {
-        let Some(domain) = origin.registrable_domain().filter(|_| self.limit > 0 && self.held < MOST_HOSTS) else {
-            return;
-        };
-        if !self.domains.contains_key(domain) {
-            self.domains.insert(domain.into(), Hosts::default());
+    /// Whether it is new.
+    fn add(&mut self, domain: u64, host: u64, counts: bool) -> bool {
+        if self.limit == 0 || self.held >= MOST_HOSTS {
+            return false;
         }
-        let Some(hosts) = self.domains.get_mut(domain) else { return };
-        if hosts.known.insert(hash(origin.host())) {
-            hosts.seeds += usize::from(is_seed);
+        let hosts = self.domains.entry(domain).or_default();
+        let is_new = !hosts.known.contains_key(&host);
+        if is_new {
+            hosts.known.insert(host, counts);
+            hosts.seeds += usize::from(!counts);
             self.held += 1;
         }
+        is_new
+    }
+
+    /// Counts the host of a row, if it is one of a host.
+    pub fn restore(&mut self, row: &GrowthRow) {
+        if let Of::Host(host) = row.of {
+            self.add(row.about, host, true);
+        }
+    }
+
+    /// All that is counted, a row for each host.
+    pub fn rows(&self) -> impl Iterator<Item = GrowthRow> {
+        let counted = |(domain, hosts): (&u64, &'_ Hosts)| {
+            let domain = *domain;
+            let counted: Vec<u64> = hosts.known.iter().filter(|(_, counts)| **counts).map(|(host, _)| *host).collect();
+            counted.into_iter().map(move |host| GrowthRow::of_host(domain, host))
+        };
+        self.domains.iter().flat_map(counted)
     }
 }
 
@@ -301,8 +351,7 @@ impl<T: Default> Bounded<T> {
         self.values.get(&hash(origin.as_str()))
     }
 
-    fn entry(&mut self, origin: &Origin) -> &mut T {
-        let key = hash(origin.as_str());
+    fn entry(&mut self, key: u64) -> &mut T {
         if !self.values.contains_key(&key) {
             if self.order.len() >= MOST_ORIGINS
                 && let Some(first) = self.order.pop_front()

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "the URLs of the tests are constants")]
 
-use comity_url::{CrawlUrl, GrowthLimits, HostGrowth, Origin, PatternGrowth, Shape, ShapeKind};
+use comity_url::{CrawlUrl, GrowthLimits, GrowthRow, HostGrowth, Origin, PatternGrowth, Shape, ShapeKind};
 use proptest::collection::vec;
-use proptest::prelude::{ProptestConfig, prop_assert, proptest};
+use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 fn url(text: &str) -> CrawlUrl {
     CrawlUrl::parse(text).unwrap()
@@ -60,7 +60,9 @@ fn a_shape_is_spent_on_its_origin_alone_and_by_its_kind() {
     }
     assert_eq!((growth.spent(&a, page), growth.spent(&b, page)), (Some(10), None));
     let mut off = PatternGrowth::new(GrowthLimits { numbers: 0, calendar: 0 });
-    (0..100).for_each(|_| off.count(&a, page));
+    for _ in 0..100 {
+        off.count(&a, page);
+    }
     assert_eq!(off.spent(&a, page), None);
 }
 
@@ -109,6 +111,67 @@ proptest! {
         }
         if growth.spent(&origin, rare).is_some() {
             prop_assert!(own >= 20 && others.len() >= 20);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The rows of what was counted, and those of all that is counted, make the same counts elsewhere: through their bytes, and with
+    /// those that follow each other in one.
+    #[test]
+    fn rows_make_the_same_counts(urls in vec((0..3_u8, 0..90_usize), 1..400), cut in 0..400_usize) {
+        let limits = GrowthLimits { numbers: 3, calendar: 2 };
+        let (mut first, mut by_steps) = (PatternGrowth::new(limits), PatternGrowth::new(limits));
+        let mut last: Option<GrowthRow> = None;
+        for (at, (host, name)) in urls.iter().enumerate() {
+            let url = url(&format!("http://h{host}.test/{}/1", "x".repeat(name / 2 + 1)));
+            let row = first.count(url.origin(), Shape::of(&url).unwrap());
+            let row = GrowthRow::from_bytes(&row.to_bytes()).unwrap();
+            last = match last {
+                Some(before) if let Some(both) = before.with(&row) => Some(both),
+                Some(before) => {
+                    by_steps.restore(&before);
+                    Some(row)
+                }
+                None => Some(row),
+            };
+            if at == cut {
+                by_steps.restore(&last.take().unwrap());
+                let mut anew = PatternGrowth::new(limits);
+                by_steps.rows().for_each(|row| anew.restore(&GrowthRow::from_bytes(&row.to_bytes()).unwrap()));
+                by_steps = anew;
+            }
+        }
+        last.iter().for_each(|row| by_steps.restore(row));
+        prop_assert_eq!(first.rows().collect::<Vec<_>>(), by_steps.rows().collect::<Vec<_>>());
+        for (host, name) in &urls {
+            let url = url(&format!("http://h{host}.test/{}/1", "x".repeat(name / 2 + 1)));
+            let shape = Shape::of(&url).unwrap();
+            prop_assert_eq!(first.spent(url.origin(), shape), by_steps.spent(url.origin(), shape));
+            let may = |growth: &PatternGrowth| growth.any_spent(url.origin());
+            prop_assert!(may(&by_steps) || !may(&first) || first.spent(url.origin(), shape).is_none());
+        }
+    }
+}
+
+#[test]
+fn hosts_count_on_from_their_rows_and_seeds_stay_uncounted() {
+    let host = |name: &str| Origin::parse(&format!("http://{name}.site.test")).unwrap();
+    let mut first = HostGrowth::new(3);
+    first.add_seed(&host("seed"));
+    let rows: Vec<GrowthRow> = ["a", "b", "a", "seed"].iter().filter_map(|name| first.count(&host(name))).collect();
+    assert_eq!(rows.len(), 2);
+    let all: Vec<GrowthRow> = first.rows().collect();
+    for rows in [rows, all] {
+        let mut second = HostGrowth::new(3);
+        rows.iter().for_each(|row| second.restore(row));
+        second.add_seed(&host("seed"));
+        second.count(&host("c"));
+        assert!(second.is_spent(&host("d")), "three are counted");
+        for known in ["a", "b", "c", "seed"] {
+            assert!(!second.is_spent(&host(known)), "{known}");
         }
     }
 }

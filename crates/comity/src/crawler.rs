@@ -292,7 +292,7 @@ impl CrawlerBuilder {
         let opened = open_all(dir.as_deref(), &mut config, &clock, (key, accepted), stores)?;
         let Opened { frontier, key, kept, state, notes: found, follows } = opened;
         notes.extend(found);
-        let traps = Traps::new(&config.traps);
+        let traps = Traps::open(&config.traps, dir.as_deref())?;
         let mut scope = config.scope.clone();
         let scope_seeds = widened(dir.as_deref(), &mut scope, &traps)?;
         let sites = Arc::new(Sites::new(config.sitemaps, config.keys.clean_param));

@@ -15,6 +15,7 @@ use comity_url::{CrawlUrl, Origin};
 
 use crate::config::{ArchiveConfig, ConfigFile, CrawlConfig};
 use crate::directory::ScopeSeeds;
+use crate::engine::forget_traps;
 use crate::{Error, archive, directory, open};
 
 /// What an erasure did, or would do.
@@ -214,6 +215,7 @@ impl Held {
             let (state, entries) = state.forget(clock.wall(), &|bytes| named.is_in(bytes))?;
             (self.state, gone) = (Some(state), gone + entries);
         }
+        forget_traps(dir)?;
         Ok(gone + ScopeSeeds::forget(dir, &is_url)?)
     }
 }

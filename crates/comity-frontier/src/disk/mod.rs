@@ -60,7 +60,19 @@ pub struct DiskStore {
     /// Bytes that may be committed before the free space is looked at again.
     until_look: u64,
     /// Given up last, after the engine has closed.
-    lock: File,
+    lock: Hold,
+}
+
+/// The lock of a store. It is given up by name, and not by closing its file: a child process has that file too, from the moment
+/// it is forked until it becomes another program, and the system would keep the lock as long.
+#[derive(Debug)]
+struct Hold(File);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // What fails here goes with the process.
+        let _ = self.0.unlock();
+    }
 }
 
 /// In the order of [`Keyspace::ALL`].
@@ -140,7 +152,7 @@ impl DiskStore {
     }
 
     /// As [`DiskStore::open`], of a directory that this process holds.
-    fn open_held(path: &Path, settings: DiskSettings, lock: File) -> Result<Self, StoreError> {
+    fn open_held(path: &Path, settings: DiskSettings, lock: Hold) -> Result<Self, StoreError> {
         let wrap = |error| explain(path, error);
         let of_file = |error| of_io(path, error);
         let marker = marker::read(path).map_err(of_file)?;
@@ -179,7 +191,7 @@ impl DiskStore {
     }
 
     /// Closes the engine, and keeps the directory.
-    fn close(self) -> (PathBuf, DiskSettings, File) {
+    fn close(self) -> (PathBuf, DiskSettings, Hold) {
         let Self { path, settings, lock, .. } = self;
         (path, settings, lock)
     }
@@ -248,11 +260,11 @@ impl DiskStore {
 
 /// Takes the store for this process, before anything in it is read: the log of one that is being written reads like a damaged
 /// one. The engine's own lock comes too late for that.
-fn hold(path: &Path) -> Result<File, StoreError> {
+fn hold(path: &Path) -> Result<Hold, StoreError> {
     let file = File::options().create(true).truncate(false).write(true).open(path.join(HELD));
     let file = file.map_err(|error| of_io(path, error))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Hold(file)),
         Err(TryLockError::WouldBlock) => Err(StoreError::Held(path.display().to_string())),
         Err(TryLockError::Error(error)) => Err(of_io(path, error)),
     }
@@ -260,7 +272,7 @@ fn hold(path: &Path) -> Result<File, StoreError> {
 
 /// Whether what is held is still what lies there.
 #[cfg(unix)]
-fn is_the_lock_of(lock: &File, path: &Path) -> std::io::Result<bool> {
+fn is_the_lock_of(Hold(lock): &Hold, path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     let (ours, there) = (lock.metadata()?, std::fs::metadata(path.join(HELD))?);
     Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
@@ -268,7 +280,7 @@ fn is_the_lock_of(lock: &File, path: &Path) -> std::io::Result<bool> {
 
 /// A folder with an open file in it is not renamed here.
 #[cfg(not(unix))]
-fn is_the_lock_of(_: &File, _: &Path) -> std::io::Result<bool> {
+fn is_the_lock_of(_: &Hold, _: &Path) -> std::io::Result<bool> {
     Ok(true)
 }
 
@@ -437,5 +449,25 @@ impl Store for DiskStore {
 impl fmt::Debug for DiskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DiskStore").field("path", &self.path).field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A child that was forked and is not yet another program has every file of this process, and with it its locks.
+    #[test]
+    fn a_store_that_was_given_up_is_free_while_a_child_still_has_its_files() -> Result<(), StoreError> {
+        let dir = tempfile::tempdir().map_err(StoreError::Io)?;
+        let store = DiskStore::open(dir.path(), DiskSettings::default())?;
+        let of_child = store.lock.0.try_clone().map_err(StoreError::Io)?;
+        drop(store);
+        let again = DiskStore::open(dir.path(), DiskSettings::default())?;
+        drop(of_child);
+        let third = DiskStore::open(dir.path(), DiskSettings::default());
+        assert!(matches!(third, Err(StoreError::Held(_))), "the child's end takes no lock from anybody: {third:?}");
+        drop(again);
+        Ok(())
     }
 }

@@ -13,8 +13,8 @@ use crate::key::{place_of, queue_end, queue_key};
 use crate::scheduler::Sleeper;
 use crate::seen::SeenSet;
 use crate::{
-    Candidate, Fill, Keyspace, Leased, Offer, Offered, QueuedUrl, RecordMark, Scheduler, Settled, Settlement, Stats,
-    Step, Store, StoreError, StoredUrl, WriteBatch,
+    Candidate, Fill, Keyspace, Leased, Offer, Offered, QueuedUrl, RecordMark, Scheduled, Scheduler, Settled,
+    Settlement, Stats, Step, Store, StoreError, StoredUrl, WriteBatch,
 };
 
 /// Everything behind the lock: what is in memory, and the store.
@@ -46,6 +46,15 @@ impl<S: Store> Inner<S> {
         let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
         ledger.expect(batch.iter())?;
         let offered = batch.into_iter().map(|offer| ledger.offer(offer)).collect::<Result<_, _>>()?;
+        let changes = ledger.close()?;
+        self.commit(changes)?;
+        self.trim();
+        Ok(offered)
+    }
+
+    pub(super) fn schedule(&mut self, batch: Vec<Scheduled>) -> Result<Vec<Offered>, StoreError> {
+        let mut ledger = Ledger::new(&self.store, &self.scheduler, &self.seen, &self.roster, &self.visits);
+        let offered = batch.into_iter().map(|visit| ledger.take_in(visit)).collect::<Result<_, _>>()?;
         let changes = ledger.close()?;
         self.commit(changes)?;
         self.trim();

@@ -8,6 +8,7 @@ use super::open::recount;
 use crate::key::{origin_end, place_in, queue_key};
 use crate::listing::{OriginFilter, OriginStanding, Page, QueuePlace, QueuedAt};
 use crate::rest::{OriginRecord, origin_of};
+use crate::revisit::{Row as Visit, Scheduled, VisitPlace, time_of, visits_begin, visits_end};
 use crate::{Ending, Keyspace, QueuedUrl, Store, StoreError, WriteBatch};
 
 /// Rows that one call looks at or gives at most: so long nobody else has the store.
@@ -84,6 +85,25 @@ impl<S: Store> Inner<S> {
         }
         page.next = page.rows.last().map(|row| row.place.clone()).filter(|_| !is_last);
         Ok(page)
+    }
+
+    pub(super) fn visits(
+        &self,
+        after: Option<&VisitPlace>,
+        n: usize,
+    ) -> Result<Page<Scheduled, VisitPlace>, StoreError> {
+        let from = after.map_or_else(|| visits_begin().to_vec(), |place| behind(place.as_bytes()));
+        let limit = n.clamp(1, MOST_ROWS);
+        let read = self.store.peek(Keyspace::Visit, &from, visits_end(), limit)?;
+        let next = read.last().map(|(key, _)| VisitPlace::from_bytes(key.clone())).filter(|_| read.len() >= limit);
+        let mut rows = Vec::with_capacity(read.len());
+        for (key, value) in read {
+            match (time_of(&key), Visit::decode(&value)) {
+                (Some(at), Ok(row)) => rows.push(Scheduled::of(at, row)),
+                _ => tracing::warn!(?key, "a URL that is to be visited anew cannot be read and is not listed"),
+            }
+        }
+        Ok(Page { rows, next })
     }
 
     pub(super) fn seen(&self, after: Option<u64>, until: Option<u64>) -> Result<Page<UrlKey, u64>, StoreError> {

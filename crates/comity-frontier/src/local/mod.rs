@@ -22,8 +22,8 @@ pub(crate) use self::left::without as left_without;
 pub(crate) use self::mend::{FORGOTTEN, MEND};
 use crate::{
     BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, OriginFilter, OriginStanding,
-    Page, QueueLimits, QueuePlace, QueuedAt, RecordMark, Renewal, Renewed, Scheduler, SchedulerConfig, Settled,
-    Settlement, Stats, Store, StoreError, TurnNews,
+    Page, QueueLimits, QueuePlace, QueuedAt, RecordMark, Renewal, Renewed, Scheduled, Scheduler, SchedulerConfig,
+    Settled, Settlement, Stats, Store, StoreError, TurnNews, VisitPlace,
 };
 
 /// A frontier of one process: the [`Scheduler`] over a [`Store`].
@@ -276,6 +276,18 @@ impl<S: Store + 'static> Frontier for Local<S> {
         until: Option<u64>,
     ) -> BoxFuture<'a, Result<Page<UrlKey, u64>, FrontierError>> {
         Box::pin(self.work(move |inner| inner.seen(after, until)))
+    }
+
+    fn visits<'a>(
+        &'a self,
+        after: Option<VisitPlace>,
+        n: usize,
+    ) -> BoxFuture<'a, Result<Page<Scheduled, VisitPlace>, FrontierError>> {
+        Box::pin(self.work(move |inner| inner.visits(after.as_ref(), n)))
+    }
+
+    fn schedule<'a>(&'a self, batch: Vec<Scheduled>) -> BoxFuture<'a, Result<Vec<Offered>, FrontierError>> {
+        Box::pin(self.work(move |inner| inner.schedule(batch)))
     }
 
     fn last_taken<'a>(&'a self) -> BoxFuture<'a, Result<u64, FrontierError>> {

@@ -2,6 +2,7 @@
 
 mod policy;
 mod row;
+mod scheduled;
 mod visited;
 
 use std::time::Duration;
@@ -9,7 +10,8 @@ use std::time::Duration;
 use comity_policy::WallTime;
 
 pub use self::policy::{Finding, GONE_FOR_GOOD, Intervals, NextVisit, RevisitPolicy};
-pub(crate) use self::row::{Row, due_key, due_until, index_key, time_of};
+pub(crate) use self::row::{Row, due_key, due_until, index_key, time_of, visits_begin, visits_end};
+pub use self::scheduled::{Scheduled, VisitPlace};
 pub use self::visited::{CaptureRef, LONGEST_VALIDATOR, Visited};
 
 /// The next visit of a URL whose lease ends.

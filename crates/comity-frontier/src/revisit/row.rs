@@ -50,6 +50,16 @@ pub(crate) fn time_of(key: &[u8]) -> Option<WallTime> {
     Some(WallTime::from_unix_millis(i64::from_be_bytes(*at)))
 }
 
+/// Where the rows by time begin.
+pub(crate) const fn visits_begin() -> &'static [u8] {
+    &[BY_TIME]
+}
+
+/// Behind all rows by time.
+pub(crate) const fn visits_end() -> &'static [u8] {
+    &[BY_TIME + 1]
+}
+
 /// The key of a row by fingerprint.
 pub(crate) fn index_key(key: UrlKey) -> Vec<u8> {
     let mut out = vec![BY_KEY];

@@ -1,6 +1,6 @@
 //! URLs that are visited anew: the part of the contract that outlives a visit.
 
-use comity_frontier::{CaptureRef, Ending, Hint, Lease, Revisit, Visited};
+use comity_frontier::{CaptureRef, Ending, Hint, Lease, Revisit, VisitPlace, Visited};
 use comity_policy::{Digest, Validators, WallTime};
 
 use super::*;
@@ -200,5 +200,46 @@ cases! {
         assert_eq!(frontier.offer(offers(["http://a.test/z"])).await.unwrap(), [Offered::New]);
         assert_eq!(frontier.offer(offers(["http://a.test/w"])).await.unwrap(), full);
         assert_eq!(lease(frontier, 9, &judge, 1000).await.leases.len(), 1, "nothing that comes back is turned away");
+    }
+
+    a_schedule_is_listed_and_taken_in_elsewhere(frontier, judge, config()) {
+        add(frontier, &["http://a.test/1", "http://b.test/1", "http://c.test/1"]).await;
+        for next in [9000, 3000, 6000] {
+            let leased = lease(frontier, 1, &judge, 0).await.leases.remove(0);
+            settle(frontier, again(&leased, 0, next), at(0)).await;
+        }
+        let (mut listed, mut after) = (Vec::new(), None);
+        loop {
+            let page = frontier.visits(after, 2).await.unwrap();
+            listed.extend(page.rows);
+            let Some(next) = page.next else { break };
+            // It travels as bytes.
+            after = Some(VisitPlace::from_bytes(next.as_bytes().to_vec()));
+        }
+        let times: Vec<_> = listed.iter().map(|visit| visit.at).collect();
+        assert_eq!(times, [wall(3000), wall(6000), wall(9000)]);
+        assert!(listed.iter().all(|visit| visit.queued.visited.as_deref() == Some(&visited(0))));
+        let seen = vec![Offered::Seen; 3];
+        assert_eq!(frontier.schedule(listed.clone()).await.unwrap(), seen, "what is known stays as it is");
+
+        for (implementation, make) in implementations() {
+            println!("taken in by {implementation}");
+            let other = make(config());
+            let other: &dyn Frontier = &*other.0;
+            assert_eq!(other.schedule(listed.clone()).await.unwrap(), [Offered::New, Offered::New, Offered::New]);
+            assert_eq!(other.schedule(listed.clone()).await.unwrap(), seen);
+            let stats = other.stats(at(0)).await.unwrap();
+            assert_eq!((stats.done, stats.queued, stats.seen, stats.scheduled, stats.next_visit), (3, 0, 3, 3, Some(at(3000))));
+            assert_eq!(other.visits(None, 9).await.unwrap().rows, listed);
+            assert_eq!(other.offer(offers(["http://a.test/1"])).await.unwrap(), [Offered::Seen]);
+            for (millis, visit) in [3000, 6000, 9000].into_iter().zip(&listed) {
+                assert_eq!(lease(other, 9, &judge, millis - 1).await.leases.len(), 0);
+                let leased = only(other, &judge, millis).await;
+                assert_eq!((&leased.url, leased.priority, leased.visited), (&visit.queued.url, 3, visit.queued.visited.clone()));
+                settle(other, done(leased.id, turn(millis)), at(millis)).await;
+            }
+            let stats = other.stats(at(9000)).await.unwrap();
+            assert_eq!((stats.done, stats.seen, stats.scheduled), (3, 3, 0));
+        }
     }
 }

@@ -4,10 +4,17 @@ use super::losses::settled_with_records;
 use super::*;
 use comity_frontier::Forget;
 
-/// All bytes of all files below a directory.
+/// All bytes of all files below a directory. A mark may go meanwhile: its owner makes the store safe beside us.
 fn bytes_under(dir: &std::path::Path) -> Vec<u8> {
     let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    paths.flat_map(|path| if path.is_dir() { bytes_under(&path) } else { std::fs::read(path).unwrap() }).collect()
+    paths.flat_map(|path| if path.is_dir() { bytes_under(&path) } else { read(&path) }).collect()
+}
+
+fn read(path: &std::path::Path) -> Vec<u8> {
+    match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        read => read.unwrap(),
+    }
 }
 
 /// Fetched, and its record safe or not: nothing of it is queued any more, and the files of the engine still hold it.

@@ -107,6 +107,6 @@ fn place(text: &PlaceText) -> Result<QueuePlace, ControlError> {
     Ok(QueuePlace { origin: origin(name)?, priority: *priority, sequence: *sequence })
 }
 
-fn rows_wanted(n: Option<usize>) -> usize {
+pub(super) fn rows_wanted(n: Option<usize>) -> usize {
     n.unwrap_or(USUAL).clamp(1, MOST)
 }

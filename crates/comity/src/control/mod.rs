@@ -23,6 +23,7 @@ mod seed;
 pub(crate) mod server;
 pub mod socket;
 mod subject;
+mod visits;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,6 +101,7 @@ impl Control {
             Op::Seed { urls } => self.seed(&urls).await,
             Op::Optouts => self.optouts().await,
             Op::Head => self.head().await,
+            Op::Visits { after, n } => self.visits(after, look::rows_wanted(n)).await,
             Op::Seen { after, last } => self.seen(after, last).await,
             Op::Import { lines, first, prints } => self.import(&lines, first, prints.as_ref()).await,
             Op::Reload { config, show } => self.reload_text(&config, show).await,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use comity_frontier::{Offer, Offered, UserData};
+use comity_frontier::{Offer, Offered, QueuedUrl, Scheduled, UserData};
 use comity_policy::Reason;
 use comity_url::{CrawlUrl, KEY_RULES_VERSION, UrlKey};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::visits::VisitLine;
 use super::{Answer, Control, ControlError};
 use crate::directory::ScopeSeeds;
 
@@ -39,6 +40,9 @@ struct UrlLine {
     /// What its author keeps with it: text, or what is none in hexadecimal digits.
     #[serde(default)]
     user_data: Option<UserDataLine>,
+    /// What its visits have shown, and when it is due again.
+    #[serde(default)]
+    visit: Option<VisitLine>,
     /// Its number where it comes from: means nothing elsewhere.
     #[serde(default, rename = "sequence")]
     _sequence: Option<u64>,
@@ -65,6 +69,7 @@ enum Line {
 #[derive(Debug, Default)]
 struct Report {
     new: u64,
+    scheduled: u64,
     seen: u64,
     refused: BTreeMap<Reason, u64>,
     prints: u64,
@@ -130,9 +135,13 @@ impl Control {
             return Err(ControlError::usage(format!("{} lines: give {MOST} at most", lines.len())));
         }
         let _taking_in = held.taking_in().await?;
-        let (mut offers, mut keys, mut scope, mut report) = (Vec::new(), Vec::new(), Vec::new(), Report::default());
+        let (mut offers, mut visits, mut keys, mut scope) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut report = Report::default();
         for (number, line) in (first..).zip(lines) {
             match Line::read(line).and_then(|line| match line {
+                Line::Url(line) if line.visit.is_some() => {
+                    line.scheduled(|url| held.key(url)).map(|visit| visits.push(visit))
+                }
                 Line::Url(line) => line.offer(|url| held.key(url)).map(|offer| offers.push(offer)),
                 Line::Seen(found) => {
                     keys.extend(found);
@@ -149,12 +158,14 @@ impl Control {
         }
         report.scope_seeds = scope.len() as u64;
         scope.extend(offers.iter().filter(|offer| offer.seed).map(|offer| offer.url.clone()));
+        scope.extend(visits.iter().filter(|visit| visit.queued.seed).map(|visit| visit.queued.url.clone()));
         held.widen(&scope)?;
         for offered in held.frontier().offer(offers).await? {
-            match offered {
-                Offered::New => report.new += 1,
-                Offered::Seen => report.seen += 1,
-                Offered::Refused(reason) => *report.refused.entry(reason).or_default() += 1,
+            report.new += u64::from(report.taken(offered));
+        }
+        if !visits.is_empty() {
+            for offered in held.frontier().schedule(visits).await? {
+                report.scheduled += u64::from(report.taken(offered));
             }
         }
         if prints.is_some_and(|theirs| *theirs == held.prints()) {
@@ -186,6 +197,13 @@ impl Line {
 }
 
 impl UrlLine {
+    /// A URL that was visited elsewhere.
+    fn scheduled(mut self, key: impl Fn(&CrawlUrl) -> UrlKey) -> Result<Scheduled, String> {
+        let visit = self.visit.take().unwrap_or_default();
+        let offer = Offer { attempts: 0, ..self.offer(key)? };
+        visit.scheduled(offer.priority, QueuedUrl::from(offer))
+    }
+
     fn offer(self, key: impl Fn(&CrawlUrl) -> UrlKey) -> Result<Offer, String> {
         let target = url("url", &self.url)?;
         // At depth 0 stand seeds, and sitemaps, which are none.
@@ -206,10 +224,21 @@ impl UrlLine {
 }
 
 impl Report {
+    /// Whether it is new here; what became of the others is counted.
+    fn taken(&mut self, offered: Offered) -> bool {
+        match offered {
+            Offered::New => return true,
+            Offered::Seen => self.seen += 1,
+            Offered::Refused(reason) => *self.refused.entry(reason).or_default() += 1,
+        }
+        false
+    }
+
     fn answer(self) -> Answer {
         let refused: BTreeMap<&str, u64> = self.refused.iter().map(|(reason, n)| (reason.code(), *n)).collect();
         let about = json!({
             "new": self.new,
+            "scheduled": self.scheduled,
             "seen": self.seen,
             "refused": refused,
             "prints": self.prints,
@@ -229,9 +258,13 @@ impl UserDataLine {
     pub(super) fn of(user_data: &UserData) -> Self {
         match std::str::from_utf8(user_data.as_bytes()) {
             Ok(text) => Self::Text(text.to_owned()),
-            Err(_) => Self::Hex(user_data.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect()),
+            Err(_) => Self::Hex(hex_of(user_data.as_bytes())),
         }
     }
+}
+
+pub(super) fn hex_of(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn user_data(line: UserDataLine) -> Result<UserData, String> {
@@ -242,7 +275,7 @@ fn user_data(line: UserDataLine) -> Result<UserData, String> {
     UserData::new(bytes).map_err(|error| error.to_string())
 }
 
-fn bytes(digits: &str) -> Option<Vec<u8>> {
+pub(super) fn bytes(digits: &str) -> Option<Vec<u8>> {
     let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
     let byte = |[high, low]: &[u8; 2]| Some((digit(*high)? << 4) | digit(*low)?);
     pairs.iter().map(byte).collect()

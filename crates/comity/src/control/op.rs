@@ -75,6 +75,15 @@ pub enum Op {
     Optouts,
     /// How an export begins: a row for each URL that widened the scope; by what fingerprints are made, and the last commit.
     Head,
+    /// The URLs that wait for their next visit, in the order of its time: a row each, as it is imported.
+    Visits {
+        /// `next` of the page before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<String>,
+        /// Rows at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        n: Option<usize>,
+    },
     /// Fingerprints of the URLs ever taken, up to that commit: rows of up to a thousand.
     Seen {
         /// The commit of the page before.

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use comity_frontier::{OriginStanding, QueuedAt, Waiting, Why};
+use comity_frontier::{OriginStanding, QueuedAt, QueuedUrl, Waiting, Why};
 use comity_gate::OperatorPark;
 use comity_policy::Instant;
 use serde_json::{Value, json};
 
 use super::moves::UserDataLine;
+use super::visits::VisitLine;
 use crate::progress::describe;
 
 /// An origin.
@@ -48,11 +49,22 @@ pub(super) fn url_row(row: &QueuedAt) -> Value {
             "sequence": place.sequence,
         });
     };
+    let mut row = queued_row(queued, place.priority, Some(place.sequence));
+    // A visit anew: by this another crawl asks as this one would.
+    let visited = queued.visited.as_deref().filter(|visited| visited.is_visited());
+    if let (Some(visited), Some(row)) = (visited, row.as_object_mut()) {
+        row.insert("visit".to_owned(), json!(VisitLine::of(visited, None)));
+    }
+    row
+}
+
+/// What is known of a URL beside its visits.
+pub(super) fn queued_row(queued: &QueuedUrl, priority: u8, sequence: Option<u64>) -> Value {
     let user_data = queued.visited.as_ref().and_then(|visited| visited.user_data.as_ref());
     let mut row = json!({
         "url": queued.url.to_string(),
-        "priority": place.priority,
-        "sequence": place.sequence,
+        "priority": priority,
+        "sequence": sequence,
         "depth": queued.depth,
         "hops": queued.hops,
         "attempts": queued.attempts,

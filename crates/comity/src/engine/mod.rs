@@ -24,4 +24,4 @@ pub(crate) use live::Live;
 pub(crate) use run::Engine;
 pub(crate) use shared::{Handlers, Shared};
 pub(crate) use tally::Tally;
-pub(crate) use traps::Traps;
+pub(crate) use traps::{Traps, forget as forget_traps};

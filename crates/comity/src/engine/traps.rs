@@ -1,11 +1,17 @@
 //! The guards against spaces without end, and what they have counted.
 
+mod kept;
+
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use comity_extract::{DuplicateBudget, Likeness, LinkAllowance, TextSketch};
 use comity_policy::Reason;
 use comity_url::{CrawlUrl, HostGrowth, Origin, PatternGrowth, Shape, Trap, TrapLimits};
 
+use self::kept::Kept;
+pub(crate) use self::kept::forget;
+use crate::Error;
 use crate::config::TrapSettings;
 
 /// Guards that count, held for the links of one page.
@@ -47,7 +53,9 @@ impl Growth<'_> {
             Standing::HostsSpent
         } else {
             // At once, so that one page of links to new hosts does not let them all in.
-            counted.hosts.count(origin);
+            if let (Some(row), Some(kept)) = (counted.hosts.count(origin), &mut counted.kept) {
+                kept.add(row);
+            }
             if counted.patterns.any_spent(origin) { Standing::PatternSpent } else { Standing::Open }
         };
         self.last = Some((origin.clone(), standing));
@@ -55,7 +63,8 @@ impl Growth<'_> {
     }
 }
 
-/// All guards of a crawl. Their counts live as long as the process: a crawl that goes on later counts anew.
+/// All guards of a crawl. What they count of patterns and hosts stays in the crawl's directory, and is counted on there; what they
+/// count of near-duplicates lives as long as the process.
 #[derive(Debug)]
 pub(crate) struct Traps {
     shape: TrapLimits,
@@ -67,16 +76,30 @@ struct Counted {
     patterns: PatternGrowth,
     hosts: HostGrowth,
     duplicates: DuplicateBudget,
+    /// `None` without a directory.
+    kept: Option<Kept>,
 }
 
 impl Traps {
-    pub(crate) fn new(settings: &TrapSettings) -> Self {
-        let counted = Counted {
+    /// The guards of the crawl in `dir`, with what an earlier process counted there.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub(crate) fn open(settings: &TrapSettings, dir: Option<&Path>) -> Result<Self, Error> {
+        let mut counted = Counted {
             patterns: PatternGrowth::new(settings.growth),
             hosts: HostGrowth::new(settings.hosts),
             duplicates: DuplicateBudget::new(settings.duplicates),
+            kept: None,
         };
-        Self { shape: settings.shape, counted: Mutex::new(counted) }
+        if let Some(dir) = dir {
+            let (patterns, hosts) = (&mut counted.patterns, &mut counted.hosts);
+            counted.kept = Some(Kept::open(dir, |row| {
+                patterns.restore(row);
+                hosts.restore(row);
+            })?);
+        }
+        Ok(Self { shape: settings.shape, counted: Mutex::new(counted) })
     }
 
     /// What the URL alone shows.
@@ -100,11 +123,16 @@ impl Traps {
 
     /// Counts URLs that were queued. One page may go beyond a limit by the links that it has.
     pub(super) fn count<'a>(&self, queued: impl Iterator<Item = &'a CrawlUrl>) {
-        let mut counted = self.counted();
+        let Counted { patterns, hosts, kept, .. } = &mut *self.counted();
         for url in queued {
-            if let Some(shape) = Shape::of(url) {
-                counted.patterns.count(url.origin(), shape);
+            let Some(shape) = Shape::of(url) else { continue };
+            let row = patterns.count(url.origin(), shape);
+            if let Some(kept) = kept {
+                kept.add(row);
             }
+        }
+        if let Some(kept) = kept {
+            kept.write(patterns.rows().chain(hosts.rows()));
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use comity::config::{ConfigFile, Intervals, RevisitPolicy, Span};
+use comity::control::{Control, Op, Prints};
 use comity::policy::{Clock as _, Reason, SeededRandom, WallTime};
 use comity::{Change, Crawler, CrawlerBuilder, End, Summary};
 use comity_fetch::SystemClock;
@@ -430,4 +431,56 @@ async fn what_a_page_says_of_its_use_is_heard_at_each_visit() {
     for (path, verdict) in wanted {
         assert_eq!(told[&format!("http://a.test/{path}")], BTreeSet::from([verdict.to_owned()]), "{path}");
     }
+}
+
+/// Exported and taken in by another crawl, the schedule goes on there: nothing earlier, nothing later, with the same conditions.
+#[tokio::test(start_paused = true)]
+async fn the_schedule_moves_to_another_crawl_with_all_that_it_needs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, other) = (dir.path().join("one"), dir.path().join("other"));
+    let page = Answer::text("x".repeat(600)).field("ETag", "\"1\"");
+    let answers = [page.clone(), Answer::status(304), page];
+    let (net, observer) = web([Site::new().name("a.test").page("/", Answer::page(["/x"])).page_answers("/x", answers)]);
+    assert_eq!(resumed(&net, &one, 0).await.scheduled, 2);
+
+    let stopped = Control::stopped(&one).unwrap();
+    let head = stopped.ask(Op::Head).await.unwrap().about;
+    let prints: Prints = serde_json::from_value(head["prints"].clone()).unwrap();
+    let (mut lines, mut after) = (Vec::new(), None);
+    loop {
+        // A page at a time: a row is on one of them.
+        let page = stopped.ask(Op::Visits { after, n: Some(1) }).await.unwrap();
+        lines.extend(page.rows.iter().map(ToString::to_string));
+        after = page.about["next"].as_str().map(str::to_owned);
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let last = head["last"].as_u64().unwrap();
+    lines.extend(stopped.ask(Op::Seen { after: None, last }).await.unwrap().rows.iter().map(ToString::to_string));
+    drop(stopped);
+
+    let file = ConfigFile::read(&one.join("crawl.toml")).unwrap();
+    let created = Control::create(&other, file, Some(&prints)).unwrap();
+    let import = || Op::Import { lines: lines.clone(), first: 2, prints: Some(prints.clone()) };
+    let report = created.ask(import()).await.unwrap().about;
+    assert_eq!((&report["scheduled"], &report["new"], &report["bad"]), (&2.into(), &0.into(), &0.into()), "{report}");
+    let again = created.ask(import()).await.unwrap().about;
+    assert_eq!((&again["scheduled"], &again["seen"]), (&0.into(), &2.into()), "{again}");
+    // Exported once more it is the same.
+    let rows = created.ask(Op::Visits { after: None, n: None }).await.unwrap().rows;
+    let said: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    assert_eq!(said, lines[..2]);
+    drop(created);
+
+    let early = resumed(&net, &other, 1).await;
+    assert_eq!((early.pages(), early.revisits, early.scheduled), (0, 0, 2), "{early}");
+    let due = resumed(&net, &other, 2).await;
+    assert_eq!((due.revisits, due.unchanged, due.scheduled), (2, 2, 2), "{due}");
+    let sent: Vec<_> = observer.log().iter().filter(|seen| seen.request.path() == "/x").cloned().collect();
+    assert_eq!(sent.len(), 2);
+    assert_eq!(sent[1].request.field("if-none-match").as_deref(), Some("\"1\""));
+    let verified = comity_archive::verify::verify(&other, &comity_archive::verify::VerifyOptions::default()).unwrap();
+    assert!(verified.holds(), "{verified:#?}");
 }

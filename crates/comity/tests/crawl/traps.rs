@@ -155,3 +155,33 @@ async fn a_page_that_refreshes_to_itself_is_fetched_once() {
     run(crawler(&net, &["http://a.test/r"])).await;
     assert_eq!(requests(&observer), ["http://a.test/robots.txt", "http://a.test/r", "http://a.test/r?&p=2"]);
 }
+
+/// Cut off at any await as by a kill, again and again: a trap gets its budget once, and not once a start.
+#[tokio::test(start_paused = true)]
+async fn counts_go_on_where_a_kill_ended_the_crawl() {
+    let dir = tempfile::tempdir().unwrap();
+    let front = Answer::page([Target::here("/cal/2026/11/30")]);
+    let (net, observer) = web([Site::new()
+        .name("a.test")
+        .page("/", front)
+        .otherwise(|request| day(&path(request)).unwrap_or_else(|| Answer::text("x")))]);
+    let built = || {
+        let builder = deep(crawler(&net, &["http://a.test/"])).configure(|file| file.traps.calendar = Some(40));
+        builder.dir(dir.path()).build().unwrap()
+    };
+    let (mut kills, mut left_out) = (0, 0);
+    for _ in 0..8 {
+        let crawl = built();
+        match tokio::time::timeout(std::time::Duration::from_secs(12), crawl.run()).await {
+            Ok(ended) => left_out += left(&ended.unwrap(), Reason::UrlTrapPattern),
+            Err(_) => kills += 1,
+        }
+    }
+    assert!(kills >= 3, "{kills} kills: none of them matters otherwise");
+    left_out += left(&built().run().await.unwrap(), Reason::UrlTrapPattern);
+    let days: std::collections::BTreeSet<String> =
+        requests(&observer).into_iter().filter(|url| url.starts_with("http://a.test/cal/")).collect();
+    // A page's links are counted once they are queued, and those of a settlement under way are not counted at a kill.
+    assert!((40..=42 + 3 * kills).contains(&days.len()), "{} days, {kills} kills", days.len());
+    assert!(left_out > 0, "{kills} kills");
+}

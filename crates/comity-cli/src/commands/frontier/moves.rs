@@ -78,6 +78,7 @@ fn write_out<W: Write>(crawl: &mut Crawl, args: &FrontierExport, mut to: W, show
             break;
         }
     }
+    let visits = write_visits(crawl, &mut line)?;
     let last = head.about["last"].as_u64().unwrap_or_default();
     let mut after = None;
     let mut more = !args.no_seen;
@@ -90,10 +91,24 @@ fn write_out<W: Write>(crawl: &mut Crawl, args: &FrontierExport, mut to: W, show
         after = page.about["next"].as_u64();
         more = after.is_some();
     }
-    line(&json!({"end": {"urls": urls, "seen": seen, "damaged": damaged}}))?;
+    line(&json!({"end": {"urls": urls, "visits": visits, "seen": seen, "damaged": damaged}}))?;
     to.flush().map_err(wrong)?;
-    eprintln!("{urls} URLs, {seen} fingerprints");
+    eprintln!("{urls} URLs, {visits} to be visited anew, {seen} fingerprints");
     Ok(to)
+}
+
+/// Writes the URLs that wait for their next visit; gives how many.
+fn write_visits(crawl: &mut Crawl, line: &mut impl FnMut(&Value) -> Result<(), Failure>) -> Result<u64, Failure> {
+    let (mut visits, mut after) = (0, None);
+    loop {
+        let page = crawl.ask(Op::Visits { after, n: Some(PAGE) })?;
+        visits += page.rows.len() as u64;
+        page.rows.iter().try_for_each(&mut *line)?;
+        after = page.about["next"].as_str().map(str::to_owned);
+        if after.is_none() {
+            return Ok(visits);
+        }
+    }
 }
 
 /// `comity frontier import`.
@@ -187,6 +202,7 @@ impl<R: Read> Lines<R> {
 #[derive(Debug, Default)]
 struct Taken {
     new: u64,
+    scheduled: u64,
     seen: u64,
     refused: u64,
     prints: u64,
@@ -199,6 +215,7 @@ impl Taken {
     fn add(&mut self, about: &Value) {
         let n = |key: &str| about[key].as_u64().unwrap_or_default();
         self.new += n("new");
+        self.scheduled += n("scheduled");
         self.seen += n("seen");
         self.prints += n("prints");
         self.prints_of_others += n("prints_of_others");
@@ -209,13 +226,19 @@ impl Taken {
     fn tell(&self, args: &FrontierImport, is_export: bool) -> Result<Exit, Failure> {
         let is_cut = is_export && self.end.is_none();
         if args.json {
-            let Self { new, seen, refused, prints, prints_of_others, bad, .. } = self;
-            print(&json!({"new": new, "seen": seen, "refused": refused, "prints": prints, "prints_of_others": prints_of_others, "bad": bad, "cut": is_cut}).to_string())?;
+            let Self { new, scheduled, seen, refused, prints, prints_of_others, bad, .. } = self;
+            print(&json!({"new": new, "scheduled": scheduled, "seen": seen, "refused": refused, "prints": prints, "prints_of_others": prints_of_others, "bad": bad, "cut": is_cut}).to_string())?;
         } else {
             print(&format!(
                 "{} URLs queued, {} known already, {} turned away by a budget; {} fingerprints taken, {} lines bad",
                 self.new, self.seen, self.refused, self.prints, self.bad
             ))?;
+        }
+        if self.scheduled > 0 {
+            eprintln!(
+                "note: {} URLs more wait for their next visit, when the exported crawl would have made it",
+                self.scheduled
+            );
         }
         if self.prints_of_others > 0 {
             eprintln!(

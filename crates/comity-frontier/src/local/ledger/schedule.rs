@@ -1,12 +1,12 @@
 //! URLs between two visits: from the queue to the schedule, and back.
 
-use comity_policy::WallTime;
+use comity_policy::{Reason, WallTime};
 use comity_url::UrlKey;
 
 use super::Ledger;
 use crate::key::queue_key;
 use crate::revisit::{Row, due_key, index_key, time_of};
-use crate::{Ending, Hint, Keyspace, LeasedUrl, QueuedUrl, Revisit, Store, StoreError};
+use crate::{Ending, Hint, Keyspace, LeasedUrl, Offered, QueuedUrl, Revisit, Scheduled, Store, StoreError};
 
 impl<S: Store> Ledger<'_, S> {
     /// Writes when a URL that leaves the queue comes again.
@@ -71,6 +71,35 @@ impl<S: Store> Ledger<'_, S> {
         self.append(place, priority, sequence, &queued);
         self.changes.returned += 1;
         Ok(())
+    }
+
+    /// Takes in a URL that was visited elsewhere, unless it was seen here or nothing more is taken in at all.
+    pub(in crate::local) fn take_in(&mut self, visit: Scheduled) -> Result<Offered, StoreError> {
+        let (at, row) = visit.into_row();
+        let key = row.queued.key;
+        if self.seen.contains(key) || self.taken.contains(&key) {
+            return Ok(Offered::Seen);
+        }
+        let held = self.scheduler.queued() + self.changes.totals.scheduled + self.changes.appended.len() as u64;
+        if held >= self.scheduler.config().queued {
+            return Ok(self.turn_away(Reason::UrlBudgetQueue));
+        }
+        let origin = row.queued.url.origin().clone();
+        let place = match self.find(&origin)? {
+            Some(place) => place,
+            None if self.scheduler.origins() + self.new_origins >= self.scheduler.config().origins => {
+                return Ok(self.turn_away(Reason::UrlBudgetQueue));
+            }
+            None => self.introduce(&origin),
+        };
+        let summary = &mut self.at(place).record.summary;
+        summary.admit(row.priority);
+        summary.end(row.priority, row.ending);
+        self.write_visit(at, &row);
+        self.changes.totals.scheduled += 1;
+        self.taken.insert(key);
+        self.changes.seen.push(key);
+        Ok(Offered::New)
     }
 
     /// The next visit of a fingerprint, with its key by time.

@@ -3,9 +3,17 @@ use comity_url::Origin;
 
 use super::*;
 
+/// All bytes of all files below a directory. A mark may go meanwhile: its owner makes the store safe beside us.
 fn bytes_under(dir: &Path) -> Vec<u8> {
     let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    paths.flat_map(|path| if path.is_dir() { bytes_under(&path) } else { std::fs::read(path).unwrap() }).collect()
+    paths.flat_map(|path| if path.is_dir() { bytes_under(&path) } else { read(&path) }).collect()
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        read => read.unwrap(),
+    }
 }
 
 /// What is dropped stays in the files of the engine.
