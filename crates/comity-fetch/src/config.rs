@@ -7,6 +7,7 @@ use std::time::Duration;
 use comity_policy::Network;
 
 use crate::AddressGuard;
+#[cfg(feature = "proxy")]
 use crate::proxy::{self, Proxy};
 use crate::signature::Signer;
 
@@ -90,6 +91,7 @@ pub struct FetchConfig {
     /// Signs every request over TLS, robots.txt included. Default none.
     pub signer: Option<Signer>,
     /// Proxies that everything leaves through; default none: everything leaves directly.
+    #[cfg(feature = "proxy")]
     pub proxies: Vec<Proxy>,
     /// Bounds of an exchange.
     pub limits: Limits,
@@ -127,6 +129,7 @@ impl FetchConfig {
             user_agent: user_agent.into(),
             from: None,
             signer: None,
+            #[cfg(feature = "proxy")]
             proxies: Vec::new(),
             limits: Limits::default(),
             allow_addresses: Vec::new(),
@@ -156,10 +159,13 @@ pub enum ConfigError {
     /// The Accept field cannot be sent.
     Accept(String),
     /// Two proxies, counted from 0, that nothing tells apart.
+    #[cfg(feature = "proxy")]
     SameProxy(usize, usize),
     /// So many proxies are too many.
+    #[cfg(feature = "proxy")]
     Proxies(usize),
     /// The weight of a proxy is out of range.
+    #[cfg(feature = "proxy")]
     Weight(u32),
     /// A network to be allowed holds public addresses.
     PublicRange(Network),
@@ -175,10 +181,13 @@ impl fmt::Display for ConfigError {
             Self::UserAgent(text) => write!(f, "user agent {text:?} cannot be sent: printable ASCII, not empty"),
             Self::From(text) => write!(f, "from {text:?} cannot be sent: printable ASCII, not empty"),
             Self::Accept(text) => write!(f, "accept {text:?} cannot be sent: printable ASCII"),
+            #[cfg(feature = "proxy")]
             Self::SameProxy(first, second) => {
                 write!(f, "proxies {first} and {second} have the same URL, country and pool")
             }
+            #[cfg(feature = "proxy")]
             Self::Proxies(count) => write!(f, "{count} proxies, {} at most", Proxy::MOST),
+            #[cfg(feature = "proxy")]
             Self::Weight(weight) => write!(f, "weight {weight} of a proxy: 1 to {}", Proxy::MOST_WEIGHT),
             Self::PublicRange(range) => {
                 write!(f, "allow_addresses: {range} holds public addresses, only non-public ranges can be allowed")
@@ -202,6 +211,7 @@ pub(crate) fn check(config: &FetchConfig) -> Result<(), ConfigError> {
     if let Some(accept) = config.accept.as_ref().filter(|accept| !is_plain(accept)) {
         return Err(ConfigError::Accept(accept.clone()));
     }
+    #[cfg(feature = "proxy")]
     check_proxies(&config.proxies)?;
     match config.allow_addresses.iter().find(|range| AddressGuard::is_public_range(range)) {
         Some(range) => Err(ConfigError::PublicRange(*range)),
@@ -209,6 +219,7 @@ pub(crate) fn check(config: &FetchConfig) -> Result<(), ConfigError> {
     }
 }
 
+#[cfg(feature = "proxy")]
 fn check_proxies(proxies: &[Proxy]) -> Result<(), ConfigError> {
     if proxies.len() > Proxy::MOST {
         return Err(ConfigError::Proxies(proxies.len()));

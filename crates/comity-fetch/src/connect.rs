@@ -271,15 +271,18 @@ pub(crate) struct Misses {
 }
 
 impl Misses {
+    #[cfg(feature = "proxy")]
     /// Why the address tried last was not reached.
     pub(crate) const fn last(&self) -> Option<&Fault> {
         self.last.as_ref()
     }
 
+    #[cfg(feature = "proxy")]
     pub(crate) fn failed(&mut self, fault: Fault) {
         self.last = Some(fault);
     }
 
+    #[cfg(feature = "proxy")]
     /// `fault`, unless an address was left in peace.
     pub(crate) fn unless_busy(self, fault: Fault) -> Fault {
         self.busy.unwrap_or(fault)

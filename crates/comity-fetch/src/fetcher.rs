@@ -13,7 +13,7 @@ use crate::dead::DeadPeers;
 use crate::names::{self, NameCache};
 use crate::net::Net;
 use crate::pool::Pool;
-use crate::proxy::{Exits, NoExit};
+use crate::proxy::Exits;
 use crate::request::Own;
 use crate::spool::Spooler;
 use crate::visit::Visit;
@@ -78,6 +78,7 @@ pub(crate) struct House {
     pub(crate) tls: Arc<ClientConfig>,
     /// `None`: everything leaves directly.
     pub(crate) exits: Option<Exits>,
+    #[cfg(feature = "proxy")]
     pub(crate) proxy_tls: Option<Arc<ClientConfig>>,
     pub(crate) pool: Mutex<Pool>,
     pub(crate) dead: DeadPeers,
@@ -147,8 +148,9 @@ impl Fetcher {
     pub fn new(net: Arc<dyn Net>, clock: Arc<dyn Clock>, config: FetchConfig) -> Result<Self, ConfigError> {
         config::check(&config)?;
         let tls = tls::client_config(&config, Arc::clone(&clock))?;
-        let exits = Exits::new(&config.proxies);
+        let exits = Exits::of(&config);
         let house = House {
+            #[cfg(feature = "proxy")]
             proxy_tls: exits.is_some().then(|| tls::towards_proxies(&tls)),
             tls,
             exits,
@@ -183,15 +185,7 @@ impl Fetcher {
         let Some(exits) = &self.house.exits else {
             return if vantage == Vantage::Direct { Ok(()) } else { Err(Instant::NEVER) };
         };
-        let now = self.house.clock.now();
-        let until = |none| match none {
-            NoExit::Until(at) => at,
-            NoExit::Never => Instant::NEVER,
-        };
-        let there = exits.pick(origin, |proxy| proxy.vantage == vantage, now).map_err(until);
-        // Whichever exit comes back first, the origin may be asked through it, by what its robots.txt says there.
-        let first = || exits.pick(origin, |_| true, now).map_or_else(until, |_| Instant::NEVER);
-        there.map(drop).map_err(|at| at.min(first()))
+        exits.way_out(origin, vantage, self.house.clock.now())
     }
 
     /// How many exits are out of use or on probation, and how many there are.

@@ -53,7 +53,7 @@
 //! | `cookies` | [`Cookies::Memory`] |
 //! | `send`, `outgoing`, `tunnel` | [`Fetcher::send`] and [`Fetcher::dial`]: the doors for others' requests and tunnels |
 //! | `connect`, `race`, `pool`, `link`, `tls` | connections: found, kept, driven, secured |
-//! | [`proxy`] | exits: chosen, asked, and told apart from the sites behind them |
+//! | `proxy` | exits: chosen, asked, and told apart from the sites behind them (feature `proxy`) |
 //! | `tap`, `head`, `frames` | heads as they were on the wire, and the books of the exchange |
 //! | [`signature`] | Web Bot Auth: requests signed with our own key |
 //! | `intake`, `coding`, `spool`, `sink`, `media` | the body: bounded, kept, decoded, handed on to a [`Sink`] |
@@ -81,7 +81,11 @@ mod names;
 mod net;
 mod outgoing;
 mod pool;
+#[cfg(feature = "proxy")]
 pub mod proxy;
+#[cfg(not(feature = "proxy"))]
+#[path = "proxy/without.rs"]
+mod proxy;
 mod race;
 mod report;
 mod request;

@@ -43,6 +43,7 @@ impl Way {
         Self { exit: None, peer: Some(peer) }
     }
 
+    #[cfg(feature = "proxy")]
     pub(crate) const fn through(exit: ExitId, form: Form, told: Option<SocketAddr>) -> Self {
         Self { exit: Some((exit, form)), peer: told }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use comity_policy::{Clock, Instant, Reason};
 use comity_url::{HostKind, Origin};
 
+#[cfg(feature = "proxy")]
 use crate::fetcher::House;
 use crate::net::{Net, ResolveError, Resolved};
 use crate::proxy;
@@ -127,6 +128,7 @@ pub(crate) fn told(origin: &Origin, config: &FetchConfig, guard: &AddressGuard) 
 }
 
 /// The addresses of a proxy: not guarded, since the operator names it.
+#[cfg(feature = "proxy")]
 pub(crate) async fn look_up(name: &str, house: &House) -> Result<Vec<IpAddr>, ResolveError> {
     if let Some(mapped) = house.config.resolve.get(name) {
         return Ok(mapped.clone());

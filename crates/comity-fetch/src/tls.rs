@@ -33,6 +33,7 @@ pub(crate) fn client_config(settings: &FetchConfig, clock: Arc<dyn Clock>) -> Re
 }
 
 /// TLS towards proxies: the same roots, HTTP/1.1 alone.
+#[cfg(feature = "proxy")]
 pub(crate) fn towards_proxies(towards_sites: &ClientConfig) -> Arc<ClientConfig> {
     let mut config = towards_sites.clone();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];

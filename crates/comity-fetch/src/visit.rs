@@ -229,9 +229,7 @@ impl Visit {
 
     /// The request in absolute-form, with the exit's credentials.
     fn for_exit(&self, exit: ExitId, request: http::Request<Outgoing>) -> Result<http::Request<Outgoing>, Fault> {
-        let proxy = self.house.exits.as_ref().and_then(|exits| exits.proxy(exit));
-        let credentials = proxy.and_then(|proxy| proxy.credentials.as_ref());
-        proxy::absolute_form(request, &self.capture.url, credentials)
+        proxy::absolute_form((self.house.exits.as_ref(), exit), request, &self.capture.url)
     }
 
     /// Credentials are the exit's, and stand in no capture.

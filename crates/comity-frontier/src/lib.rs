@@ -60,7 +60,7 @@
 //! | `config` | [`SchedulerConfig`]: every bound |
 //! | `scheduler` | [`Scheduler`]: due origins, leases, the URLs held ready |
 //! | `local` | [`Local`]: the scheduler over a store, inline or on a thread |
-//! | `store`, `batch`, `memory`, `disk` | [`Store`], the key-value contract, and [`WriteBatch`]; [`MemoryStore`], [`DiskStore`] |
+//! | `store`, `batch`, `memory`, `disk` | [`Store`], the key-value contract, and [`WriteBatch`]; [`MemoryStore`], `DiskStore` (feature `disk`) |
 //! | `records` | [`RecordMark`]: how far the records have come that a power cut may take |
 //! | `seen` | the seen-set: fingerprints in memory |
 //! | `revisit` | [`Revisit`], [`Visited`], [`Hint`]: URLs that are visited anew; [`RevisitPolicy`]: when |
@@ -69,6 +69,7 @@
 mod batch;
 mod class;
 mod config;
+#[cfg(feature = "disk")]
 mod disk;
 mod frontier;
 mod key;
@@ -93,6 +94,7 @@ mod user_data;
 pub use batch::WriteBatch;
 pub use class::{Class, Classes};
 pub use config::SchedulerConfig;
+#[cfg(feature = "disk")]
 pub use disk::{DiskSettings, DiskStore, Forget};
 pub use frontier::{BoxFuture, Frontier, FrontierError};
 pub use lease::{Lease, LeaseId, Leased, RefusedLease, Renewal, Renewed};

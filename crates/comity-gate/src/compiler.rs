@@ -31,6 +31,7 @@ impl Compiler {
     }
 
     /// How the rules are read.
+    #[cfg(feature = "disk")]
     pub(crate) const fn policy(&self) -> &Arc<RobotsPolicy> {
         &self.policy
     }

@@ -14,6 +14,8 @@ use comity_signals::{Declared, RslConditions, SignalOptions, Statement};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::{Semaphore, watch};
 
+#[cfg(feature = "disk")]
+use crate::StateDir;
 use crate::cache::{Idle, RobotsCache, RobotsKey};
 use crate::change::places;
 use crate::compiler::Compiler;
@@ -24,7 +26,7 @@ use crate::overrides::Expiry;
 use crate::parks::Parks;
 use crate::queues::Queues;
 use crate::rates::Rates;
-use crate::{NoRecorder, OptOutFiles, Rate, Recorder, RobotsNews, StateDir};
+use crate::{NoRecorder, OptOutFiles, Rate, Recorder, RobotsNews};
 
 /// The settings of a gate.
 #[derive(Clone, Debug)]
@@ -65,6 +67,7 @@ pub struct GateConfig {
     /// was judged by, in a quarter of that beside.
     pub robots_cache_bytes: u64,
     /// What outlives the process; by default nothing does, and a life that the cache lets go is asked for anew.
+    #[cfg(feature = "disk")]
     pub state: Option<Arc<StateDir>>,
     /// Another process of this agent may have asked anybody right before: every origin waits one full delay first. False by
     /// default; where there is a `state`, that knows, and says so by itself.
@@ -94,10 +97,28 @@ impl GateConfig {
             max_rate: None,
             max_rate_domain: None,
             robots_cache_bytes: 64 << 20,
+            #[cfg(feature = "disk")]
             state: None,
             follows: false,
             recorder: Arc::new(NoRecorder),
         }
+    }
+
+    /// Something is remembered beyond the process.
+    const fn remembers(&self) -> bool {
+        #[cfg(feature = "disk")]
+        return self.state.is_some();
+        #[cfg(not(feature = "disk"))]
+        return false;
+    }
+
+    /// Another process may have asked anybody right before.
+    fn is_second(&self) -> bool {
+        #[cfg(feature = "disk")]
+        let by_state = self.state.as_ref().is_some_and(|state| state.follows_another_process());
+        #[cfg(not(feature = "disk"))]
+        let by_state = false;
+        self.follows || by_state
     }
 }
 
@@ -127,6 +148,7 @@ pub(crate) struct Inner {
     pub(crate) queues: Queues,
     pub(crate) rates: RwLock<Arc<Rates>>,
     pub(crate) parks: Parks,
+    #[cfg(feature = "disk")]
     pub(crate) state: Option<Arc<StateDir>>,
     pub(crate) recorder: Arc<dyn Recorder>,
     /// When the resolver last answered for a name, in microseconds of the clock; 0 = never.
@@ -141,6 +163,7 @@ impl Gate {
             [] => Terms::default().purposes, // whoever declares nothing is not let through by declaring nothing
             declared => declared.to_vec(),
         };
+        let (follows, idle) = (config.is_second(), if config.remembers() { Idle::Goes } else { Idle::Stays });
         let terms = Terms {
             purposes,
             max_crawl_delay: config.politeness.max_crawl_delay,
@@ -156,7 +179,6 @@ impl Gate {
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
         let text = |list: &Vec<ProductToken>| list.iter().map(|token| token.as_str().to_owned()).collect();
         let total = places(config.politeness.total);
-        let follows = config.follows || config.state.as_ref().is_some_and(|state| state.follows_another_process());
         #[expect(clippy::disallowed_methods, reason = "this is the gate: the one owner of the pacer")]
         let pacer = if follows {
             Pacer::after_restart(config.politeness, random.clone(), clock.now())
@@ -168,12 +190,8 @@ impl Gate {
             pacer,
             optouts: LiveOptOuts::new(config.optouts),
             expiry: Expiry::new(&terms.overrides),
-            cache: RobotsCache::new(
-                robots.clone(),
-                config.robots_cache_bytes,
-                if config.state.is_some() { Idle::Goes } else { Idle::Stays },
-            )
-            .asking(config.ask, config.ask.tdmrep.asks(&terms.purposes)),
+            cache: RobotsCache::new(robots.clone(), config.robots_cache_bytes, idle)
+                .asking(config.ask, config.ask.tdmrep.asks(&terms.purposes)),
             terms: RwLock::new(Arc::new(terms)),
             compiler: Compiler::new(robots, lists.iter().map(text).collect(), config.options),
             flights: Mutex::default(),
@@ -183,6 +201,7 @@ impl Gate {
             queues: Queues::new(config.max_waiting),
             rates: RwLock::new(Arc::new(Rates::new(config.max_rate, config.max_rate_domain, clock.clone()))),
             parks: Parks::default(),
+            #[cfg(feature = "disk")]
             state: config.state,
             recorder: config.recorder,
             resolved: AtomicU64::new(0),

@@ -83,7 +83,12 @@ mod queues;
 mod rates;
 mod reading;
 mod recorder;
+#[cfg(feature = "disk")]
 mod remember;
+#[cfg(not(feature = "disk"))]
+#[path = "remember/without.rs"]
+mod remember;
+#[cfg(feature = "disk")]
 mod state;
 mod trail;
 mod waiting;
@@ -111,4 +116,5 @@ pub use permit::{Later, NoPermit};
 pub use polite::{CheckedNames, Polite, PoliteBody, PoliteError, PoliteLayer, Unsendable};
 pub use rates::{ParseRateError, Rate};
 pub use recorder::{NoRecorder, RecalledFile, RecalledRobots, Recorder, RobotsVisit, SiteFileOutcome, SiteFileVisit};
+#[cfg(feature = "disk")]
 pub use state::{RememberedOrigin, StateDir, StateError};

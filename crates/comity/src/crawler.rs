@@ -1,10 +1,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, RwLock};
 
-use comity_archive::{Disk, RealDisk};
+#[cfg(feature = "warc")]
+use comity_archive::Disk;
 use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, OtherRules, Store};
-use comity_gate::{Gate, GateConfig, StateDir};
+use comity_gate::{Gate, GateConfig};
 use comity_policy::{Clock, Random};
 use comity_url::{CrawlUrl, KeyHasher, Scope, UrlPattern};
 use tokio::sync::{Notify, oneshot, watch};
@@ -24,10 +25,12 @@ use crate::keep::Keeper;
 use crate::open::{Accepted, Work};
 use crate::parts::{Opened, Stores, open_all};
 use crate::pause::PauseHandle;
+use crate::recording::Files;
+use crate::remembered::Remembered;
 use crate::seeds::{SeedWith, SeedsWith};
 use crate::sites::Sites;
 use crate::telemetry::{self, Doors, Meters};
-use crate::{Error, Progress, StopHandle, Summary, UrlOutcome, archive};
+use crate::{Error, Progress, StopHandle, Summary, UrlOutcome, marking};
 
 /// A crawl that is ready to run.
 #[derive(Debug)]
@@ -81,7 +84,7 @@ struct Parts {
     random: Option<Arc<dyn Random>>,
     store: Option<Box<dyn Store>>,
     frontier: Option<(Arc<dyn Frontier>, [u8; 16])>,
-    disk: Option<Arc<dyn Disk>>,
+    files: Files,
 }
 
 impl Crawler {
@@ -197,6 +200,7 @@ impl CrawlerBuilder {
 
     /// Keeps queue, records, WARC files and evidence in this directory; without it nothing is kept. A crawl that is in it
     /// goes on.
+    #[cfg(feature = "warc")]
     pub fn dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.dir = Some(dir.as_ref().to_owned());
         self
@@ -204,6 +208,7 @@ impl CrawlerBuilder {
 
     /// Goes on with a crawl although its configuration means something else now: another agent, purpose, scope, dialect or
     /// override. Without it, such a crawl is refused. Other settings may change from run to run.
+    #[cfg(feature = "disk")]
     pub const fn accept_config(mut self, accept: bool) -> Self {
         self.accept_config = accept;
         self
@@ -211,6 +216,7 @@ impl CrawlerBuilder {
 
     /// Goes on with a crawl although its queue lost a part of what was safe on the disk: pages may be fetched again, and pages
     /// that only the lost part knew are not found until something links to them again. Without it, such a crawl is refused.
+    #[cfg(feature = "disk")]
     pub const fn accept_loss(mut self, accept: bool) -> Self {
         self.accept_loss = accept;
         self
@@ -245,6 +251,7 @@ impl CrawlerBuilder {
     /// Keeps the queue of [`CrawlerBuilder::dir`] in this store instead of in files of comity's own: another key-value engine, or a disk
     /// that fails on purpose. It outlives the crawl, which goes on with what is in it; what an implementation owes is the contract of
     /// [`Store`], which `comity-frontier/tests/conformance/suite.rs` holds it to. Without a directory nothing is kept in it.
+    #[cfg(feature = "disk")]
     pub fn frontier_store(mut self, store: Box<dyn Store>) -> Self {
         self.parts.store = Some(store);
         self
@@ -263,8 +270,9 @@ impl CrawlerBuilder {
     }
 
     /// Writes records and WARC files through this disk: for a simulation.
+    #[cfg(feature = "warc")]
     pub fn archive_disk(mut self, disk: Arc<dyn Disk>) -> Self {
-        self.parts.disk = Some(disk);
+        self.parts.files = Some(disk);
         self
     }
 
@@ -282,12 +290,11 @@ impl CrawlerBuilder {
         let clock = parts.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let mut notes = notes(&config, &*clock)?;
         // Whoever passes randomness in gets all of it from there: one seed, one run (invariant 13).
-        let key = parts.random.as_deref().map_or_else(archive::fresh_key, |random| Ok(drawn_key(random)))?;
+        let key = parts.random.as_deref().map_or_else(marking::fresh_key, |random| Ok(drawn_key(random)))?;
         let random = parts.random.unwrap_or_else(|| Arc::new(SystemRandom::new()));
         let net = parts.net.unwrap_or_else(|| Arc::new(SystemNet::new()));
         let fetcher = Fetcher::new(net, clock.clone(), config.fetch.clone())?;
-        let disk = parts.disk.unwrap_or_else(|| Arc::new(RealDisk));
-        let stores = Stores { queue: parts.store, frontier: parts.frontier, disk, work };
+        let stores = Stores { queue: parts.store, frontier: parts.frontier, files: parts.files, work };
         let accepted = Accepted { rules: rules(accept_config), loss: accept_loss };
         let opened = open_all(dir.as_deref(), &mut config, &clock, (key, accepted), stores)?;
         let Opened { frontier, key, kept, state, notes: found, follows } = opened;
@@ -400,14 +407,14 @@ fn routed(routes: Vec<(String, PageHandler)>) -> Result<Vec<(UrlPattern, PageHan
     routes.into_iter().map(read).collect()
 }
 
-/// The key of the seen-set's fingerprints, as [`archive::fresh_key`].
+/// The key of the seen-set's fingerprints, as [`marking::fresh_key`].
 fn drawn_key(random: &dyn Random) -> [u8; 16] {
     let bits = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
     bits.to_be_bytes()
 }
 
-fn gate_config(config: &CrawlConfig, keeper: &Keeper, (state, follows): (Option<Arc<StateDir>>, bool)) -> GateConfig {
-    GateConfig {
+fn gate_config(config: &CrawlConfig, keeper: &Keeper, (state, follows): (Remembered, bool)) -> GateConfig {
+    let mut gate = GateConfig {
         politeness: config.politeness.clone(),
         overrides: config.overrides.clone(),
         optouts: config.optouts.clone(),
@@ -420,11 +427,12 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, (state, follows): (Option<
         conditions: config.signals.conditions.clone(),
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,
-        state,
         follows,
         recorder: Arc::new(keeper.clone()),
         ..GateConfig::new(config.identity.clone())
-    }
+    };
+    state.put(&mut gate);
+    gate
 }
 
 /// Adds what the redirects of seeds added to the scope of the crawl in `dir`; the list, for what comes now.

@@ -2,11 +2,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use comity_archive::{LOCK_FILE, READING_FILE};
-use comity_store::Pending;
 use comity_url::CrawlUrl;
 
-use crate::{Error, archive};
+use crate::pending::Pending;
+use crate::recording::{LOCK_FILE, READING_FILE};
+use crate::{Error, marking};
 
 /// The file that marks a directory as a crawl's.
 const MARK: &str = "crawl.toml";
@@ -109,7 +109,7 @@ impl Beginning {
         let wrong =
             |path: &Path, e: std::io::Error| Error::directory(format!("{} cannot be written: {e}", path.display()));
         file.sync_all().and_then(|()| fs::rename(dir.join(NEW_MARK), &path)).map_err(|e| wrong(&path, e))?;
-        let kept = folder.join(format!("{}.toml", archive::digest(&text)));
+        let kept = folder.join(format!("{}.toml", marking::digest(&text)));
         let new = kept.with_extension("toml.new");
         let written =
             fs::create_dir_all(&folder).and_then(|()| fs::write(&new, &text)).and_then(|()| fs::rename(&new, &kept));
@@ -124,7 +124,7 @@ impl Beginning {
 /// When it cannot be written.
 pub(crate) fn keep(dir: &Path, text: &str) -> Result<(), Error> {
     let folder = dir.join(CONFIGS);
-    let kept = folder.join(format!("{}.toml", archive::digest(text)));
+    let kept = folder.join(format!("{}.toml", marking::digest(text)));
     if kept.exists() {
         return Ok(());
     }
@@ -195,6 +195,7 @@ impl ScopeSeeds {
     ///
     /// # Errors
     /// When it cannot be read or written.
+    #[cfg(feature = "disk")]
     pub(crate) fn forget(dir: &Path, goes: &dyn Fn(&CrawlUrl) -> bool) -> Result<u64, Error> {
         let seeds = Self::read(dir)?;
         let kept: Vec<&CrawlUrl> = seeds.iter().filter(|seed| !goes(seed)).collect();
@@ -223,6 +224,7 @@ impl ScopeSeeds {
 }
 
 #[cfg(test)]
+#[cfg(feature = "disk")]
 mod tests {
     use super::*;
 
@@ -246,7 +248,7 @@ mod tests {
         assert!(claim(dir.path()).is_err(), "without a mark nobody knows whose it is");
         begin(dir.path(), "a = 2".to_owned()).and_then(Beginning::mark).map_err(|e| wrong(&e))?.finish()?;
         assert!(matches!(claim(dir.path()), Ok(Claim::Crawl(text)) if text == "a = 2"));
-        let kept = dir.path().join(CONFIGS).join(format!("{}.toml", archive::digest("a = 2")));
+        let kept = dir.path().join(CONFIGS).join(format!("{}.toml", marking::digest("a = 2")));
         assert_eq!(fs::read_to_string(kept)?, "a = 2");
         Ok(())
     }

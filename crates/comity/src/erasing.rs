@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_archive::{
-    Archive, ArchiveError, CrawlLock, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, Use, files_that_name,
+    Archive, CrawlLock, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, Use, files_that_name,
 };
 use comity_fetch::SystemClock;
 use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError, Keyspace, RecordMark, Store as _};
@@ -16,7 +16,8 @@ use comity_url::{CrawlUrl, Origin};
 use crate::config::{ArchiveConfig, ConfigFile, CrawlConfig};
 use crate::directory::ScopeSeeds;
 use crate::engine::forget_traps;
-use crate::{Error, archive, directory, open};
+use crate::recording::{self, prune};
+use crate::{Error, directory, marking, open};
 
 /// What an erasure did, or would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,13 +60,13 @@ impl StoppedCrawl {
             .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
         let changed = forget.and_then(|named| without(&file, named));
         let new_text = match &changed {
-            Some(changed) => Some(archive::resolved_text(changed)?),
+            Some(changed) => Some(marking::resolved_text(changed)?),
             None => None,
         };
         let config = changed.map_or_else(|| CrawlConfig::resolve(file), Ok)?;
         let mut held = Held::new(dir, &config, &clock)?;
-        let digest = archive::digest(new_text.as_ref().unwrap_or(&text));
-        let mut settings = archive::settings(dir, &config, &*clock, digest);
+        let digest = marking::digest(new_text.as_ref().unwrap_or(&text));
+        let mut settings = recording::settings(dir, &config, &*clock, digest);
         settings.lock = Some(lock.clone());
         let archive = Archive::create_on(Arc::new(RealDisk), dir, settings, clock.clone(), Box::new(OsEntropy))?;
         // An erasure is a line like others: counted before it is written, or pages whose records a power cut took would not
@@ -140,28 +141,6 @@ fn is_named(named: &Named, url: &CrawlUrl) -> bool {
         Named::Origin(gone) => url.origin() == gone,
         Named::Payload(_) | Named::Before(_) => false,
     }
-}
-
-/// As [`StoppedCrawl::prune`], of an archive that was just opened.
-pub(crate) fn prune(
-    archive: &mut Archive,
-    keeps: &ArchiveConfig,
-    clock: &dyn Clock,
-    dry: bool,
-) -> Result<Vec<(&'static str, ErasureReport)>, ArchiveError> {
-    let rows =
-        [("keep_records", keeps.keep_records, Depth::Records), ("keep_payload", keeps.keep_payload, Depth::Payload)];
-    let mut reports = Vec::new();
-    for (key, kept, depth) in rows {
-        let Some(kept) = kept else { continue };
-        let millis = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
-        let before = clock.wall().unix_millis().saturating_sub(millis);
-        let named = Named::Before(comity_policy::WallTime::from_unix_millis(before));
-        let reason = format!("[archive] {key} = {}s", kept.as_secs());
-        let erasure = Erasure { named, depth, mentions: false, reason, request: "retention".to_owned() };
-        reports.push((key, archive.erase(&erasure, dry)?));
-    }
-    Ok(reports)
 }
 
 /// What a crawl keeps beside its archive, held as a crawl holds it: one of an earlier version knows no other lock.

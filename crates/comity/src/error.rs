@@ -14,7 +14,9 @@ enum Kind {
     Config(ConfigError),
     Fetch(comity_fetch::ConfigError),
     Directory(String),
+    #[cfg(feature = "warc")]
     Archive(comity_archive::ArchiveError),
+    #[cfg(feature = "disk")]
     State(comity_gate::StateError),
     Frontier(comity_frontier::FrontierError),
     Internal(String),
@@ -43,7 +45,14 @@ impl Error {
     /// The crawl directory cannot be used or written, or the sink failed: disk full, no permission, another crawl's.
     #[must_use]
     pub const fn is_storage(&self) -> bool {
-        matches!(*self.kind, Kind::Directory(_) | Kind::Archive(_) | Kind::State(_) | Kind::Frontier(_) | Kind::Sink(_))
+        match *self.kind {
+            Kind::Directory(_) | Kind::Frontier(_) | Kind::Sink(_) => true,
+            #[cfg(feature = "warc")]
+            Kind::Archive(_) => true,
+            #[cfg(feature = "disk")]
+            Kind::State(_) => true,
+            Kind::Config(_) | Kind::Fetch(_) | Kind::Internal(_) => false,
+        }
     }
 
     /// Another process has what is asked for.
@@ -53,7 +62,9 @@ impl Error {
             Kind::Frontier(error) => {
                 matches!(error, comity_frontier::FrontierError::Store(comity_frontier::StoreError::Held(_)))
             }
+            #[cfg(feature = "disk")]
             Kind::State(error) => error.is_held(),
+            #[cfg(feature = "warc")]
             Kind::Archive(error) => error.is_held(),
             _ => false,
         }
@@ -64,7 +75,9 @@ impl Error {
     pub fn advice(&self) -> Option<&str> {
         match &*self.kind {
             Kind::Config(error) => error.advice(),
+            #[cfg(feature = "disk")]
             Kind::State(error) => Some(error.hint()),
+            #[cfg(feature = "warc")]
             Kind::Archive(comity_archive::ArchiveError::Held { advice, .. }) => Some(advice),
             _ => None,
         }
@@ -83,12 +96,14 @@ impl From<comity_fetch::ConfigError> for Error {
     }
 }
 
+#[cfg(feature = "warc")]
 impl From<comity_archive::ArchiveError> for Error {
     fn from(error: comity_archive::ArchiveError) -> Self {
         Self { kind: Box::new(Kind::Archive(error)) }
     }
 }
 
+#[cfg(feature = "disk")]
 impl From<comity_gate::StateError> for Error {
     fn from(error: comity_gate::StateError) -> Self {
         Self { kind: Box::new(Kind::State(error)) }
@@ -106,9 +121,12 @@ impl fmt::Display for Error {
         match &*self.kind {
             Kind::Config(error) => error.fmt(f),
             Kind::Fetch(error) => error.fmt(f),
+            #[cfg(feature = "disk")]
             Kind::State(error) => write!(f, "[state] dir {error}"),
             Kind::Directory(what) | Kind::Internal(what) => f.write_str(what),
+            #[cfg(feature = "warc")]
             Kind::Archive(error) if error.is_held() => error.fmt(f),
+            #[cfg(feature = "warc")]
             Kind::Archive(_) => {
                 f.write_str("the archive cannot be written; the crawl stopped, what was written is whole")
             }
@@ -124,11 +142,15 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.kind {
             // One that is held is told in full.
+            #[cfg(feature = "warc")]
             Kind::Archive(error) if error.is_held() => None,
+            #[cfg(feature = "warc")]
             Kind::Archive(error) => Some(error),
             Kind::Frontier(error) => Some(error),
             Kind::Sink(error) => Some(&**error),
-            Kind::Config(_) | Kind::Fetch(_) | Kind::Directory(_) | Kind::State(_) | Kind::Internal(_) => None,
+            #[cfg(feature = "disk")]
+            Kind::State(_) => None,
+            Kind::Config(_) | Kind::Fetch(_) | Kind::Directory(_) | Kind::Internal(_) => None,
         }
     }
 }

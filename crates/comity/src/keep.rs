@@ -1,33 +1,39 @@
 //! What a crawl leaves behind: every outcome goes to the archive before its URL leaves the queue.
 
 mod exposed;
+#[cfg(feature = "warc")]
+mod recorded;
+#[cfg(not(feature = "warc"))]
+#[path = "keep/without.rs"]
+mod recorded;
+#[cfg(feature = "disk")]
 mod told;
 
 use std::collections::HashMap;
+#[cfg(feature = "warc")]
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use comity_archive::{
-    ArchiveError, Basis, ConfigFacts, Context, CrawlLock, Earlier, Event, EvidenceStore, Fetched, NotFetched,
-    SharedArchive, Target, TermsLink,
-};
-use comity_frontier::{Lease, RecordMark, RefusedLease, UserData, Visited};
-use comity_gate::StateDir;
-use comity_policy::{Capture, Clock, Decision, Digest, Errand, Instant, Reason};
-use comity_store::Pending;
+use bytes::Bytes;
+use comity_fetch::BoxFuture;
+use comity_frontier::{Lease, RefusedLease, UserData, Visited};
+use comity_gate::{RecalledFile, RecalledRobots, Recorder, RobotsVisit, SiteFileVisit};
+use comity_policy::{Clock, Digest, Instant};
 use comity_url::{CrawlUrl, Origin};
+#[cfg(feature = "warc")]
 use tokio::sync::Semaphore;
 use tokio::sync::futures::Notified;
-use tracing::Instrument as _;
 
 use crate::events::Listeners;
-use crate::open::Work;
 use crate::sites::Sites;
-use crate::{Error, UrlEnding, UrlOutcome};
-pub(crate) use exposed::{Exposed, ToldStore};
+use crate::{Error, RobotsSeen, UrlEnding, UrlOutcome};
+pub(crate) use exposed::Exposed;
+pub(crate) use recorded::{Earlier, MOST_TERMS, Store, TermsLink, facts};
+#[cfg(feature = "disk")]
+pub(crate) use told::ToldStore;
 
 /// How a URL came to be visited: what offers and records of it need.
 #[derive(Clone, Debug)]
@@ -51,6 +57,7 @@ pub(crate) struct Trip {
 pub(crate) struct Keeper {
     store: Option<Arc<Store>>,
     /// Digests and compression at once, at most: the event loop wants the machine too.
+    #[cfg(feature = "warc")]
     workers: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
     robots: Arc<AtomicU64>,
@@ -64,33 +71,6 @@ pub(crate) struct Keeper {
     synced: Arc<AtomicBool>,
     /// A robots.txt that could not be recorded: nobody waits for that write, so it ends the crawl from here.
     fault: Arc<Mutex<Option<Error>>>,
-}
-
-/// The crawl directory, open.
-#[derive(Debug)]
-pub(crate) struct Store {
-    archive: SharedArchive,
-    dir: PathBuf,
-    /// Where its files are written.
-    work: Work,
-    beside: Mutex<Beside>,
-    /// Tells the queue how far the records have come.
-    mark: RecordMark,
-    /// Since when something is written that is not safe yet, here or into the queue.
-    exposed: Arc<Exposed>,
-    /// Of the directory, until nobody writes there any more.
-    _lock: Arc<CrawlLock>,
-}
-
-/// What is made safe together with the archive.
-#[derive(Debug)]
-struct Beside {
-    evidence: EvidenceStore,
-    state: Option<Arc<StateDir>>,
-    /// The mark of a new crawl, on its way to the disk.
-    begun: Pending,
-    /// When that was last.
-    synced: Instant,
 }
 
 impl Trip {
@@ -135,28 +115,15 @@ impl Trip {
     pub(crate) fn outcome(&self, ending: UrlEnding) -> UrlOutcome<'_> {
         UrlOutcome { url: &self.url, via: self.via.as_ref(), ending, attempt: self.attempt }
     }
-
-    fn context(&self) -> Context {
-        Context {
-            via: self.via.clone(),
-            depth: self.depth,
-            hops: self.hops,
-            seed: self.seed,
-            attempt: self.attempt,
-            file: None,
-            terms: Vec::new(),
-        }
-    }
 }
 
 impl Keeper {
     /// Keeps everything in `store`; `None` keeps nothing.
     pub(crate) fn new(store: Option<Store>, clock: Arc<dyn Clock>, sites: Arc<Sites>, listeners: Listeners) -> Self {
-        let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let workers = Arc::new(Semaphore::new(workers));
         Self {
             store: store.map(Arc::new),
-            workers,
+            #[cfg(feature = "warc")]
+            workers: Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get))),
             clock,
             robots: Arc::default(),
             sites,
@@ -169,7 +136,7 @@ impl Keeper {
 
     /// The crawl's directory, if it has one.
     pub(crate) fn dir(&self) -> Option<&Path> {
-        self.store.as_ref().map(|store| store.dir.as_path())
+        self.store.as_ref().map(|store| store.dir())
     }
 
     /// robots.txt requests so far, redirects among them.
@@ -184,7 +151,7 @@ impl Keeper {
 
     /// When what is written has to be made safe, if nothing is recorded before.
     pub(crate) fn sync_due(&self) -> Option<Instant> {
-        self.store.as_ref()?.exposed.since().map(|since| since.after(SYNC_EVERY))
+        self.store.as_ref()?.exposed().since().map(|since| since.after(SYNC_EVERY))
     }
 
     /// For how long whoever makes things safe may sleep: not at all when the queue is to follow the archive, `None` for as long
@@ -198,30 +165,14 @@ impl Keeper {
 
     /// Ends when a nap that began after this call may be too long. `None` where nothing is kept.
     pub(crate) fn woken(&self) -> Option<Notified<'_>> {
-        self.store.as_ref().map(|store| store.exposed.woken())
-    }
-
-    /// Makes everything recorded so far safe against a power cut: the queue follows.
-    pub(crate) async fn sync(&self) -> Result<(), Error> {
-        let now = self.clock.now();
-        self.blocking(move |store| store.sync(&mut store.beside(), now)).await?;
-        self.queue_follows();
-        Ok(())
+        self.store.as_ref().map(|store| store.exposed().woken())
     }
 
     /// Something was written, here or into a queue of somebody else's, that is not safe against a power cut yet. Called after the
-    /// write. Our own queue tells each commit by itself ([`ToldStore`]).
+    /// write. Our own queue tells each commit by itself (`ToldStore`).
     pub(crate) fn wrote(&self) {
         if let Some(store) = &self.store {
-            store.exposed.wrote();
-        }
-    }
-
-    /// The archive is safe; whoever sleeps until the next sync makes the queue safe now.
-    fn queue_follows(&self) {
-        self.synced.store(true, Ordering::Relaxed);
-        if let Some(store) = &self.store {
-            store.exposed.wake();
+            store.exposed().wrote();
         }
     }
 
@@ -229,182 +180,73 @@ impl Keeper {
     pub(crate) fn fault(&self) -> Option<Error> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
 
-    /// Records an exchange; `earlier` is the capture that it repeats, `terms` are links of the answer. Gives what a later one can
-    /// point at.
-    pub(crate) async fn fetched(
-        &self,
-        trip: &Trip,
-        capture: Capture,
-        decision: Arc<Decision>,
-        (earlier, terms): (Option<Earlier>, Vec<TermsLink>),
-    ) -> Result<Option<Earlier>, Error> {
-        let errand = Errand::Judged(decision);
-        let context = Context { terms, ..trip.context() };
-        let event = Fetched { capture, errand, robots_copy: None, earlier, context };
-        self.append(Event::Fetched(Box::new(event))).await
-    }
-
-    /// Records a URL that was not requested.
-    pub(crate) async fn not_fetched(
-        &self,
-        trip: &Trip,
-        decision: &Arc<Decision>,
-        reason: Reason,
-        detail: Option<String>,
-    ) -> Result<(), Error> {
-        let event = NotFetched {
-            target: Target::Url(trip.url.clone()),
-            reason,
-            basis: Basis::Decision(decision.clone()),
-            at: self.clock.wall(),
-            until: None,
-            detail,
-            context: trip.context(),
-        };
-        self.append(Event::NotFetched(Box::new(event))).await.map(drop)
-    }
-
-    /// From the next record on another configuration is in force: its digest, the robots policy in words, the overrides. New
-    /// files begin with it.
-    pub(crate) async fn reconfigured(&self, facts: ConfigFacts) -> Result<Option<ConfigFacts>, Error> {
-        self.blocking(|store| {
-            // The files are closed, and a checkpoint written.
-            store.sync_before(&mut store.beside())?;
-            store.archive.reconfigure(facts).map(Some)
-        })
-        .await
-    }
-
-    /// Closes the archive: every file whole, synced and under its final name.
-    pub(crate) async fn close(&self) -> Result<Vec<PathBuf>, Error> {
-        self.blocking(|store| {
-            // What the last records rest on comes first.
-            store.sync_before(&mut store.beside())?;
-            store.archive.close()?;
-            Ok(written_files(&store.dir))
-        })
-        .await
-    }
-
-    async fn append(&self, event: Event) -> Result<Option<Earlier>, Error> {
-        let (Some(_), Ok(worker)) = (&self.store, self.workers.clone().acquire_owned().await) else { return Ok(None) };
-        let now = self.clock.now();
-        let stored_and_synced = self.blocking(move |store| {
-            let prepared = store.archive.prepare(event)?;
-            // While it waits for its turn, another may be prepared.
-            drop(worker);
-            let stored = store.archive.append(prepared)?;
-            if let Some(stored) = &stored {
-                store.mark.written(stored.seq + 1);
+impl Recorder for Keeper {
+    fn robots_visit(&self, visit: RobotsVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.robots.fetch_add(1, Ordering::Relaxed);
+            self.learn(&visit.for_origin, visit.capture.status, visit.file.as_ref().map(|(_, bytes)| bytes));
+            self.listeners.tell(|| crate::Event::Robots(self.robots_seen(&visit)));
+            let kept = self.keep_robots(visit).await;
+            if let Err(error) = kept {
+                tracing::error!(%error, "robots.txt could not be recorded");
+                self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             }
-            Ok((stored.and_then(|stored| stored.capture), store.sync_if_due(now)?))
-        });
-        let (stored, is_synced) = stored_and_synced.instrument(tracing::debug_span!("archive")).await?;
-        if is_synced {
-            self.queue_follows();
-        } else {
-            self.wrote();
-        }
-        Ok(stored)
+        })
     }
 
-    /// Runs one piece of file work off the loop, or inline where nothing may take time that the clock does not know of.
-    async fn blocking<T: Default + Send + 'static>(
-        &self,
-        work: impl FnOnce(&Store) -> Result<T, ArchiveError> + Send + 'static,
-    ) -> Result<T, Error> {
-        let Some(store) = self.store.clone() else { return Ok(T::default()) };
-        if store.work == Work::Inline {
-            return Ok(work(&store)?);
-        }
-        let outcome = tokio::task::spawn_blocking(move || work(&store)).await;
-        Ok(outcome.map_err(|e| Error::internal(format!("the archive's thread failed: {e}")))??)
+    fn site_file_visit(&self, visit: SiteFileVisit) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Err(error) = self.keep_file(visit).await {
+                tracing::error!(%error, "a site's file could not be recorded");
+                self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        })
+    }
+
+    fn site_file_recalled(&self, recalled: RecalledFile) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Err(error) = self.keep_recalled_file(recalled).await {
+                tracing::error!(%error, "a file of an earlier crawl could not be kept as evidence");
+                self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        })
+    }
+
+    fn robots_recalled(&self, recalled: RecalledRobots) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.learn(&recalled.for_origin, Some(recalled.status), recalled.file.as_ref().map(|(_, bytes)| bytes));
+            if let Err(error) = self.keep_recalled_robots(recalled).await {
+                tracing::error!(%error, "the robots.txt of an earlier crawl could not be kept as evidence");
+            }
+        })
     }
 }
 
-impl Store {
-    /// What is `now`; `mark` says how many records are there, and `exposed` since when something is written.
-    pub(crate) fn new(
-        archive: SharedArchive,
-        evidence: EvidenceStore,
-        dir: PathBuf,
-        work: Work,
-        state: Option<Arc<StateDir>>,
-        (now, mark, exposed): (Instant, RecordMark, Arc<Exposed>),
-        lock: Arc<CrawlLock>,
-    ) -> Self {
-        Self {
-            archive,
-            dir,
-            work,
-            beside: Mutex::new(Beside { evidence, state, begun: Pending::default(), synced: now }),
-            mark,
-            exposed,
-            _lock: lock,
-        }
-    }
-
-    /// Nothing is called safe before this is.
-    pub(crate) fn rests_on(&mut self, begun: Pending) {
-        self.beside.get_mut().unwrap_or_else(PoisonError::into_inner).begun = begun;
-    }
-
-    /// Once a second everything so far is made safe against power loss (invariant 9). True when it was.
-    fn sync_if_due(&self, now: Instant) -> Result<bool, ArchiveError> {
-        let mut beside = match self.beside.try_lock() {
-            Ok(beside) => beside,
-            Err(TryLockError::Poisoned(broken)) => broken.into_inner(),
-            // Somebody is at it, or keeps evidence: the next outcome looks again.
-            Err(TryLockError::WouldBlock) => return Ok(false),
+impl Keeper {
+    fn robots_seen(&self, visit: &RobotsVisit) -> RobotsSeen {
+        let (origin, digest) = (visit.for_origin.clone(), visit.file.as_ref().map(|(digest, _)| *digest));
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match digest {
+            Some(digest) if seen.len() < MOST_SEEN || seen.contains_key(&origin) => seen.insert(origin.clone(), digest),
+            _ => None,
         };
-        if now.since(beside.synced) < SYNC_EVERY {
-            return Ok(false);
+        let changed = before.is_some() && before != digest;
+        RobotsSeen { origin, url: visit.capture.url.clone(), status: visit.capture.status, digest, changed }
+    }
+
+    fn learn(&self, origin: &Origin, status: Option<u16>, file: Option<&Bytes>) {
+        match (file, status) {
+            (Some(bytes), _) => self.sites.learn(origin, bytes),
+            (None, Some(400..=428 | 430..=499)) => self.sites.learn_absent(origin),
+            (None, _) => {}
         }
-        self.sync(&mut beside, now)?;
-        Ok(true)
-    }
-
-    fn sync(&self, beside: &mut Beside, now: Instant) -> Result<(), ArchiveError> {
-        beside.synced = now;
-        // Before it is read how far the records have come: what others write from here on, during the sync too, is due anew.
-        self.exposed.sync_begins();
-        // Appended before the sync begins, so safe when it is over.
-        let end = self.mark.written_end();
-        // Evidence before the records and checkpoints that rest on it.
-        self.sync_before(beside)?;
-        self.archive.sync()?;
-        self.mark.safe(end);
-        if let Some(Err(error)) = beside.state.as_ref().map(|state| state.sync()) {
-            // It only spares requests: what it loses is asked of the sites again.
-            tracing::error!(%error, hint = error.hint(), "state directory");
-        }
-        Ok(())
-    }
-
-    /// Makes safe what records rest on.
-    fn sync_before(&self, beside: &mut Beside) -> Result<(), ArchiveError> {
-        beside.begun.finish().map_err(|source| ArchiveError::Io { path: self.dir.clone(), source })?;
-        beside.evidence.sync()
-    }
-
-    /// A panic under the lock leaves an index line at worst, which is whole or cut off at the next start.
-    fn beside(&self) -> MutexGuard<'_, Beside> {
-        self.beside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Origins whose robots.txt is held against the next one, for listeners. Of more a change is not told.
+const MOST_SEEN: usize = 65_536;
 
 /// What a power cut may cost, in time.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-
-/// The closed files of a crawl directory, in order.
-fn written_files(dir: &Path) -> Vec<PathBuf> {
-    let folders = ["warc", "records"].map(|name| dir.join(name));
-    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
-    let mut files: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    files.sort();
-    files
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,19 +1,25 @@
 //! Opens the queue of a crawl: in its directory, where it outlives the process, or in memory.
 
+#[cfg(feature = "disk")]
+mod kept;
+#[cfg(not(feature = "disk"))]
+#[path = "open/without.rs"]
+mod kept;
+
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_frontier::{
-    DiskSettings, DiskStore, Frontier, FrontierError, Local, MemoryStore, OtherRules, QueueLimits, RecordMark,
-    SchedulerConfig, Store as FrontierStore,
-};
-use comity_policy::{Clock, Ready, Reason, WallTime};
+use comity_frontier::{Frontier, Local, MemoryStore, OtherRules, QueueLimits, SchedulerConfig, Store as FrontierStore};
+use comity_policy::{Clock, WallTime};
 use comity_url::CrawlUrl;
 
-use crate::config::{ConfigFile, CrawlConfig, QueueStore, RevisitPolicy, accept, changes};
+use crate::config::{ConfigError, ConfigFile, CrawlConfig, QueueStore, RevisitPolicy, accept, changes};
 use crate::directory::{self, Beginning, Claim};
-use crate::keep::{Exposed, ToldStore};
-use crate::{Error, archive};
+use crate::keep::Exposed;
+use crate::{Error, marking};
+#[cfg(feature = "disk")]
+pub(crate) use kept::on_store;
+pub(crate) use kept::queue;
 
 /// Where the store does its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +28,20 @@ pub(crate) enum Work {
     OnThread,
     /// Inline: on a clock that is not the machine's, nothing may take time that it does not know of.
     Inline,
+}
+
+/// Refuses what this program cannot keep in a directory.
+///
+/// # Errors
+/// When the queue is to be on disk, and it was built without.
+pub(crate) fn can_keep(config: &CrawlConfig) -> Result<(), Error> {
+    if cfg!(not(feature = "disk")) && config.store == QueueStore::Disk {
+        let why = ConfigError::new("this program was built without a queue on disk").at("[frontier] store");
+        let hint =
+            "build it with the feature `disk` of comity, or set store = \"memory\": a crawl that nobody can go on with";
+        return Err(why.hint(hint).into());
+    }
+    Ok(())
 }
 
 /// Checks the directory, and begins to mark a new one as this crawl's; one that goes on is marked by [`mark`] once its parts are
@@ -38,7 +58,7 @@ pub(crate) fn directory(
     let mut notes = Vec::new();
     match directory::claim(dir)? {
         Claim::Fresh => {
-            let text = archive::resolved_text(config)?;
+            let text = marking::resolved_text(config)?;
             return Ok((notes, Some(directory::begin(dir, text)?)));
         }
         Claim::Crawl(text) => {
@@ -72,13 +92,14 @@ pub(crate) fn directory(
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn mark(dir: &Path, config: &CrawlConfig, stands: Option<&str>) -> Result<(), Error> {
-    let text = archive::resolved_text(config)?;
+    let text = marking::resolved_text(config)?;
     if stands == Some(text.as_str()) { Ok(()) } else { directory::write_mark(dir, &text) }
 }
 
 /// The queue of a crawl, open, before anything is asked of it.
 #[derive(Debug)]
 pub(crate) enum Queue {
+    #[cfg(feature = "disk")]
     Disk(Local<Box<dyn FrontierStore>>),
     Memory(Local<MemoryStore>),
     /// Somebody else's.
@@ -86,7 +107,7 @@ pub(crate) enum Queue {
 }
 
 /// The store of a queue where somebody brings one, where it does its work, and who hears of its commits.
-type Brought<'a> = (Option<Box<dyn FrontierStore>>, Work, Option<&'a Arc<Exposed>>);
+pub(crate) type Brought<'a> = (Option<Box<dyn FrontierStore>>, Work, Option<&'a Arc<Exposed>>);
 
 /// What a store may have lost, and is gone on with all the same.
 #[derive(Clone, Copy, Debug)]
@@ -94,81 +115,16 @@ pub(crate) struct Accepted {
     /// Its fingerprints were made under other key rules.
     pub(crate) rules: OtherRules,
     /// A part of what was safe is missing.
+    #[cfg_attr(not(feature = "disk"), expect(dead_code, reason = "there is no store that could lose anything"))]
     pub(crate) loss: bool,
 }
 
-/// Opens the queue, with the key of its fingerprints: `fresh` for a new one. `exposed` hears of each commit; nobody does where
-/// the caller makes it safe by himself.
-///
-/// # Errors
-/// When another process holds it, or it cannot be read or written, is of another format, or lost something that is not accepted.
-pub(crate) fn queue(
-    dir: Option<&Path>,
-    config: &CrawlConfig,
-    clock: &Arc<dyn Clock>,
-    (fresh, accepted): ([u8; 16], Accepted),
-    (store, work, exposed): Brought<'_>,
-) -> Result<(Queue, [u8; 16]), Error> {
-    let Some(dir) = dir.filter(|_| config.store == QueueStore::Disk) else {
-        return Ok((Queue::Memory(Local::in_memory(scheduling(config, &**clock))), fresh));
-    };
-    let (settings, ready) = (scheduling(config, &**clock), ready(config, &**clock));
-    let store = match store {
-        Some(store) => store,
-        None => Box::new(on_disk(dir, accepted)?) as Box<dyn FrontierStore>,
-    };
-    let store = match exposed {
-        Some(exposed) => Box::new(ToldStore::new(store, exposed.clone())),
-        None => store,
-    };
-    let mut local = match work {
-        Work::OnThread => Local::open_on_thread(store, settings, ready)?,
-        Work::Inline => Local::open(store, settings, ready)?,
-    };
-    let key = local.fingerprint_key(fresh, config.keys, accepted.rules)?;
-    Ok((Queue::Disk(local), key))
-}
-
-/// What was asked just before the stop is not known: everybody waits one delay (invariant 4). Longer delays of an origin are the
-/// gate's, which remembers that another process was here.
-fn ready(config: &CrawlConfig, clock: &dyn Clock) -> Ready {
-    Ready { at: clock.now().after(config.politeness.delay), clock: Reason::RateOrigin }
-}
-
-/// The queue in a store that was opened, of a crawl that nobody runs.
-///
-/// # Errors
-/// As [`queue`].
-pub(crate) fn on_store(
-    store: DiskStore,
-    config: &CrawlConfig,
-    clock: &Arc<dyn Clock>,
-) -> Result<Local<DiskStore>, FrontierError> {
-    Local::open(store, scheduling(config, &**clock), ready(config, &**clock))
-}
-
-fn on_disk(dir: &Path, accepted: Accepted) -> Result<DiskStore, FrontierError> {
-    let settings = DiskSettings { accept_loss: accepted.loss, ..DiskSettings::default() };
-    Ok(DiskStore::open(&dir.join("state").join("frontier"), settings)?)
-}
-
 impl Queue {
-    /// Holds the queue to the records that are there (invariant 9). Pages whose records a power cut took come back; the note
-    /// says how many.
-    ///
-    /// # Errors
-    /// When the queue cannot be read or written.
-    pub(crate) fn records_end_at(&mut self, whole: u64, mark: RecordMark) -> Result<Option<String>, Error> {
-        let Self::Disk(local) = self else { return Ok(None) };
-        let back = local.records_end_at(whole, mark)?;
-        let note = format!("{back} URLs are queued again: they had left the queue, and their records were lost");
-        Ok((back > 0).then_some(note))
-    }
-
     /// Open for whoever crawls.
     pub(crate) fn frontier(self) -> Arc<dyn Frontier> {
         match self {
             Self::Memory(local) => Arc::new(local),
+            #[cfg(feature = "disk")]
             Self::Disk(local) => Arc::new(local),
             Self::Given(frontier) => frontier,
         }

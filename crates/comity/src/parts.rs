@@ -3,22 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use comity_archive::{CrawlLock, Disk, Use};
 use comity_frontier::{Frontier, OtherRules, Store};
-use comity_gate::{OptOutFiles, StateDir};
+use comity_gate::OptOutFiles;
 use comity_policy::Clock;
 
 use crate::config::{ConfigError, CrawlConfig};
 use crate::directory::{self, Beginning};
 use crate::keep;
 use crate::open::{self, Accepted, Queue, Work};
-use crate::{Error, archive, control};
+use crate::recording::{self, Files, Held};
+use crate::remembered::Remembered;
+use crate::{Error, control};
 
 /// Where a crawl keeps what it keeps.
 pub(crate) struct Stores {
     pub(crate) queue: Option<Box<dyn Store>>,
     pub(crate) frontier: Option<(Arc<dyn Frontier>, [u8; 16])>,
-    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) files: Files,
     pub(crate) work: Work,
 }
 
@@ -28,7 +29,7 @@ pub(crate) struct Opened {
     /// Of the fingerprints.
     pub(crate) key: [u8; 16],
     pub(crate) kept: Option<keep::Store>,
-    pub(crate) state: Option<Arc<StateDir>>,
+    pub(crate) state: Remembered,
     pub(crate) notes: Vec<String>,
     /// The queue may have had another user right before, of whom only it knows.
     pub(crate) follows: bool,
@@ -47,9 +48,10 @@ pub(crate) fn open_all(
 ) -> Result<Opened, Error> {
     let (mut notes, mut beginning, mut lock) = (Vec::new(), None, None);
     if let Some(dir) = dir {
+        open::can_keep(config)?;
         // Nothing in it is read, or believed, before it is this process's alone.
         directory::claim(dir)?;
-        lock = Some((dir, Arc::new(CrawlLock::take(dir, Use::Crawl)?)));
+        lock = Some((dir, recording::hold(dir)?));
         (notes, beginning) = open::directory(dir, config, accepted.rules == OtherRules::Accept)?;
         config.optouts = with_own_optouts(dir, config)?;
     }
@@ -70,11 +72,11 @@ pub(crate) fn open_all(
 
 /// What stands beside the configuration in the directory.
 fn open_parts(
-    locked: Option<(&Path, Arc<CrawlLock>)>,
+    locked: Option<(&Path, Held)>,
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
     (key, accepted): ([u8; 16], Accepted),
-    Stores { queue, frontier, disk, work }: Stores,
+    Stores { queue, frontier, files, work }: Stores,
 ) -> Result<Opened, Error> {
     let (mut notes, dir) = (Vec::new(), locked.as_ref().map(|(dir, _)| *dir));
     let exposed = Arc::new(keep::Exposed::new(clock.clone()));
@@ -86,12 +88,12 @@ fn open_parts(
         Some((frontier, key)) => Ok((Queue::Given(frontier), key)),
         None => open::queue(dir, config, clock, (key, accepted), (queue, work, Some(&exposed))),
     };
-    let (state, queue) = side_by_side(work, || archive::open_state(dir, config, clock, work), open_queue);
+    let (state, queue) = side_by_side(work, || Remembered::open(dir, config, clock, work), open_queue);
     let (state, (mut queue, key)) = (state?, queue?);
     // Its first checkpoint names the new configuration before that stands in the directory: `verify` takes either.
     let mut settle = |whole, mark| queue.records_end_at(whole, mark).map(|note| notes.extend(note));
-    let open_archive = |(dir, lock)| {
-        archive::open(dir, config, clock, state.clone(), (disk, work, exposed.clone(), lock), &mut settle)
+    let open_archive = |(dir, held)| {
+        recording::open(dir, config, clock, state.clone(), (files, work, exposed.clone(), held), &mut settle)
     };
     let kept = locked.map(open_archive).transpose()?;
     Ok(Opened { frontier: queue.frontier(), key, kept, state, notes, follows })

@@ -29,7 +29,7 @@ cargo xtask <command>
   sim --week                 a week of 10,000 origins x 40 pages, each page again every day
   docs                       check the links of the documentation; build it as a book, where mdbook is here
   layers                     check that the crates' dependencies point down only
-  packages                   pack every crate, and build what is packed of the lowest ones
+  packages                   pack every crate, and build what is packed of the lowest ones; check comity with every set of features
   peers [--install]          list the peers of the tests and whether they are here
 ";
 

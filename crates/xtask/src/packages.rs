@@ -1,8 +1,17 @@
-//! Each crate as a stranger gets it: packed.
+//! Each crate as a stranger gets it: packed, and with the features that they choose.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::{print, step};
+
+/// The features of `comity` that decide on their own, and those that each brings.
+const FEATURES: [(&str, &[&str]); 5] =
+    [("disk", &["warc"]), ("warc", &[]), ("proxy", &[]), ("select", &[]), ("parquet", &["warc"])];
+
+/// What a crawl without features has none of: an engine for files, the archive, exits.
+const NOT_BARE: [&str; 4] = ["fjall", "comity-archive", "tokio-socks", "parquet"];
 
 /// Bytes of a packed crate at most, unpacked: ours hold sources and no fixtures.
 const MOST_BYTES: u64 = 2 << 20;
@@ -13,6 +22,8 @@ const FIELDS: [&str; 4] = ["description", "keywords", "categories", "repository"
 /// `cargo xtask packages`: everything of this page.
 pub(crate) fn command() -> Result<(), String> {
     check()?;
+    bare()?;
+    every_form()?;
     pack()
 }
 
@@ -48,6 +59,54 @@ fn faults(manifest: &toml::Table, folder: &Path) -> Vec<String> {
         wrong.push("comity-testweb stands above it: name it by its path alone".to_owned());
     }
     wrong
+}
+
+/// What `comity` without features is built from: gate and queue in memory. Builds nothing.
+pub(crate) fn bare() -> Result<(), String> {
+    let mut tree = step::cargo();
+    tree.args(["tree", "-p", "comity", "--no-default-features", "-e", "normal", "--prefix", "none", "-f", "{p}"]);
+    let output = tree.output().map_err(|e| format!("cargo tree: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo tree: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names: BTreeSet<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    let found: Vec<&str> = NOT_BARE.into_iter().filter(|name| names.contains(name)).collect();
+    if !found.is_empty() || !names.contains("comity-gate") {
+        return Err(format!("comity without features is to have its gate and none of this: {}", found.join(", ")));
+    }
+    Ok(())
+}
+
+/// Every form that its features can take.
+pub(crate) fn every_form() -> Result<(), String> {
+    for form in forms() {
+        let name = if form.is_empty() { "none".to_owned() } else { form.join(",") };
+        step::run(&format!("comity with the features {name}"), &mut with_features(&form))?;
+    }
+    Ok(())
+}
+
+fn with_features(features: &[&str]) -> Command {
+    let mut command = step::cargo();
+    let has_lints = step::answers("cargo-clippy", "--version");
+    command.arg(if has_lints { "clippy" } else { "check" });
+    command.args(["--quiet", "-p", "comity", "--no-default-features", "--features", &features.join(",")]);
+    if has_lints {
+        command.args(["--", "-D", "warnings"]);
+    }
+    command
+}
+
+/// All sets of features, those that come to the same once.
+fn forms() -> BTreeSet<Vec<&'static str>> {
+    let sets = (0..1_u32 << FEATURES.len()).map(|bits| {
+        let chosen = FEATURES.iter().enumerate().filter(|(n, _)| bits & (1 << n) != 0);
+        let all: BTreeSet<&str> =
+            chosen.flat_map(|(_, (name, brings))| std::iter::once(*name).chain(brings.iter().copied())).collect();
+        all.into_iter().collect()
+    });
+    sets.collect()
 }
 
 /// Packs every crate, and builds what is packed of those that stand on no other one of the house.
@@ -142,5 +201,20 @@ mod tests {
             assert_eq!(found(&good.replace(from, to)).len(), 1, "{to}");
         }
         assert_eq!(faults(&good.parse().unwrap(), Path::new("/nowhere")).len(), 3);
+    }
+
+    /// Those that the manifest names, each set once.
+    #[test]
+    fn the_forms_are_those_of_the_manifest() {
+        let manifest = manifest(&step::root().join("crates/comity")).unwrap();
+        let named: BTreeSet<&str> = manifest["features"].as_table().unwrap().keys().map(String::as_str).collect();
+        let known: BTreeSet<&str> = FEATURES.iter().map(|(name, _)| *name).chain(["default"]).collect();
+        assert_eq!(named, known);
+        for (name, brings) in FEATURES {
+            let list = manifest["features"][name].as_array().unwrap();
+            let own: Vec<&str> = list.iter().filter_map(|one| one.as_str().filter(|one| known.contains(one))).collect();
+            assert_eq!(own, brings, "{name}");
+        }
+        assert_eq!(forms().len(), 20);
     }
 }

@@ -34,6 +34,7 @@ impl Plan {
         layers::check()?;
         docs::check()?;
         packages::check()?;
+        packages::bare()?;
         if self.install {
             peers::install_missing(self.size)?;
         }
@@ -46,6 +47,7 @@ impl Plan {
             step::run("optional features", &mut self.with_peers(optional_features()))?;
             step::run("tables", &mut self.with_peers(tables("comity-archive", &["--lib"])))?;
             step::run("tables, by other readers", &mut self.with_peers(tables("comity-cli", &["--test", "peer"])))?;
+            packages::every_form()?;
             packages::pack()?;
             docs::command()?;
             sim::Plan::of(sim::SEEDS_OF_ALL).run()?;

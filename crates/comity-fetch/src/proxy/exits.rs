@@ -4,6 +4,7 @@ use comity_policy::{Form, Instant, Names, Vantage, Via};
 use comity_url::Origin;
 use sha2::{Digest, Sha256};
 
+use crate::FetchConfig;
 use crate::fault::Fault;
 use crate::proxy::health::{Evidence, Health};
 use crate::proxy::{Proxy, Shown};
@@ -38,6 +39,11 @@ pub(crate) enum NoExit {
 }
 
 impl Exits {
+    /// Those of a configuration.
+    pub(crate) fn of(config: &FetchConfig) -> Option<Self> {
+        Self::new(&config.proxies)
+    }
+
     /// `None` when there are none: then every request leaves directly.
     pub(crate) fn new(proxies: &[Proxy]) -> Option<Self> {
         let list: Vec<Exit> = proxies.iter().map(|proxy| Exit { proxy: proxy.clone(), seed: seed(proxy) }).collect();
@@ -68,6 +74,18 @@ impl Exits {
             let out = self.list.iter().enumerate().filter(|(_, exit)| would_do(&exit.proxy));
             out.filter_map(|(at, _)| available(at).err()).min().map_or(NoExit::Never, NoExit::Until)
         })
+    }
+
+    /// Whether a request for `origin` may leave from `vantage` now; else when to look again.
+    pub(crate) fn way_out(&self, origin: &Origin, vantage: Vantage, now: Instant) -> Result<(), Instant> {
+        let until = |none| match none {
+            NoExit::Until(at) => at,
+            NoExit::Never => Instant::NEVER,
+        };
+        let there = self.pick(origin, |proxy| proxy.vantage == vantage, now).map_err(until);
+        // Whichever exit comes back first, the origin may be asked through it, by what its robots.txt says there.
+        let first = || self.pick(origin, |_| true, now).map_or_else(until, |_| Instant::NEVER);
+        there.map(drop).map_err(|at| at.min(first()))
     }
 
     /// Who looks up the name of `origin` when it is asked from `vantage`.

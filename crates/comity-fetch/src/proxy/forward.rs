@@ -13,13 +13,22 @@ use crate::link::Way;
 use crate::outgoing::Outgoing;
 use crate::proxy::health::Evidence;
 use crate::proxy::verdict::of_forward;
-use crate::proxy::{Credentials, Exits};
+use crate::proxy::{Credentials, ExitId, Exits};
 
 /// The same request as an exit wants it: the whole URL for the target, and our credentials, which end there.
 ///
 /// # Errors
 /// `url.unsendable` when the HTTP library would alter the target.
 pub(crate) fn absolute_form(
+    (exits, exit): (Option<&Exits>, ExitId),
+    request: http::Request<Outgoing>,
+    url: &CrawlUrl,
+) -> Result<http::Request<Outgoing>, Fault> {
+    let proxy = exits.and_then(|exits| exits.proxy(exit));
+    with_credentials(request, url, proxy.and_then(|proxy| proxy.credentials.as_ref()))
+}
+
+fn with_credentials(
     mut request: http::Request<Outgoing>,
     url: &CrawlUrl,
     credentials: Option<&Credentials>,
@@ -85,7 +94,7 @@ mod tests {
             let mut request = http::Request::new(Outgoing::default());
             *request.uri_mut() = url.request_target().parse().unwrap();
             let login: Credentials = "user:pass".parse().unwrap();
-            let shaped = absolute_form(request, &url, Some(&login)).unwrap();
+            let shaped = with_credentials(request, &url, Some(&login)).unwrap();
             assert_eq!(shaped.uri().to_string(), url.as_str());
             assert_eq!(shaped.headers()["proxy-authorization"], "Basic dXNlcjpwYXNz");
         }

@@ -129,6 +129,7 @@ impl Departed {
 
 /// A row without what is to be forgotten, of which `origin` and `record` tell: the record that stays, if one does. A row that cannot
 /// be read stays as it is: whoever reads it next tells.
+#[cfg(feature = "disk")]
 pub(crate) fn without(
     row: &[u8],
     origin: impl FnOnce(&Origin) -> bool,

@@ -18,7 +18,9 @@ use tokio::sync::{Mutex, oneshot};
 
 use self::desk::Desk;
 use self::inner::Inner;
+#[cfg(feature = "disk")]
 pub(crate) use self::left::without as left_without;
+#[cfg(feature = "disk")]
 pub(crate) use self::mend::{FORGOTTEN, MEND};
 use crate::{
     BoxFuture, Frontier, FrontierError, LeaseId, Leased, MemoryStore, Offer, Offered, OriginFilter, OriginStanding,

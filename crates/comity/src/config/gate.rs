@@ -1,12 +1,15 @@
 use std::path::{Path, PathBuf};
+#[cfg(feature = "disk")]
 use std::sync::Arc;
 
 use comity_fetch::FetchConfig;
-use comity_gate::{GateConfig, StateDir, StateError};
+use comity_gate::GateConfig;
+#[cfg(feature = "disk")]
+use comity_gate::{StateDir, StateError};
 use comity_policy::WallTime;
 
 use super::resolve::{fetch, networks, politeness, rate, refuse_public, robots};
-use super::{ConfigError, ConfigFile, agent, exceptions, proxies, signals};
+use super::{ConfigError, ConfigFile, agent, exceptions, exits, signals};
 
 /// What crawler and gateway read alike: the sections `[agent]`, `[politeness]`, `[robots]`, `[signals]`, `[[override]]`,
 /// `[[grant]]`, `[[terms]]`, `[optout]`, `[fetch]` and `[state]`, resolved.
@@ -48,7 +51,7 @@ impl GateSettings {
         if let Some(signer) = &fetch.signer {
             notes.push(format!("signed over https: {}, key {}", signer.agent().url(), signer.key().thumbprint()));
         }
-        notes.extend(proxies::note(&fetch.proxies));
+        notes.extend(exits::note(&fetch));
         let politeness = politeness(file, own_networks, &mut notes)?;
         let optouts = exceptions::optouts(&file.optout)?;
         notes.extend(optouts.notes());
@@ -69,6 +72,11 @@ impl GateSettings {
             ..GateConfig::new(identity)
         };
         let state_dir = file.state.dir.clone().filter(|dir| !dir.as_os_str().is_empty());
+        if cfg!(not(feature = "disk")) && state_dir.is_some() {
+            return Err(ConfigError::new("this program was built to remember nothing beyond its process")
+                .at("[state] dir")
+                .hint("build it with the feature `disk` of comity, or take the key out"));
+        }
         Ok(Self { gate, fetch, state_dir, notes })
     }
 
@@ -76,6 +84,7 @@ impl GateSettings {
     ///
     /// # Errors
     /// When another process holds it, or it cannot be read or written.
+    #[cfg(feature = "disk")]
     pub fn open_state(&self, now: WallTime) -> Result<Option<Arc<StateDir>>, StateError> {
         let open = |dir: &PathBuf| StateDir::open(&dir.join("gate"), now).map(Arc::new);
         self.state_dir.as_ref().map(open).transpose()

@@ -2,6 +2,8 @@
 //! into [`GateSettings`] for whoever needs the gate alone.
 
 mod agent;
+#[cfg(feature = "warc")]
+mod archive;
 mod bounds;
 mod check;
 mod classes;
@@ -11,6 +13,11 @@ mod discovery;
 mod environment;
 mod error;
 mod exceptions;
+#[cfg(feature = "proxy")]
+mod exits;
+#[cfg(not(feature = "proxy"))]
+#[path = "exits/without.rs"]
+mod exits;
 mod file;
 mod gate;
 pub mod keys;
@@ -23,6 +30,8 @@ mod revisit;
 mod signals;
 mod units;
 
+#[cfg(feature = "warc")]
+pub use archive::{ArchiveConfig, WarcSettings};
 pub use check::{Checked, Further, Problem};
 pub use comity_frontier::{Intervals, RevisitPolicy};
 pub use customer::CustomerSection;
@@ -39,7 +48,7 @@ pub use file::{
 pub use gate::GateSettings;
 pub(crate) use live::live_changes;
 pub use proxies::ProxySection;
-pub use resolve::{ArchiveConfig, CrawlConfig, CrawlLimits, QueueStore, WarcSettings};
+pub use resolve::{CrawlConfig, CrawlLimits, QueueStore};
 pub use revisit::RevisitSettings;
 pub(crate) use signals::use_notes;
 pub use signals::{GrantSection, SignalSettings, TermsSection};

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use comity_archive::WarcFormat;
 use comity_extract::PageOptions;
-use comity_fetch::signature::SigningKey;
 use comity_fetch::{AddressGuard, Cookies, FetchConfig, Http, MediaTypes};
 use comity_frontier::Classes;
 use comity_gate::{OptOutFiles, Rate};
@@ -17,9 +15,11 @@ use comity_policy::{
 use comity_robots::Dialect;
 use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
+#[cfg(feature = "warc")]
+use super::archive::{self, ArchiveConfig};
 use super::{
-    ByteSize, ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SignalSettings,
-    SitemapSettings, Span, TrapSettings, agent, bounds, classes, discovery, proxies, revisit, signals,
+    ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SignalSettings,
+    SitemapSettings, Span, TrapSettings, agent, bounds, classes, discovery, exits, revisit, signals,
 };
 use crate::telemetry::{self, TelemetrySettings};
 
@@ -75,6 +75,7 @@ pub struct CrawlConfig {
     /// Whose pages come first when more is due than can be fetched.
     pub classes: Classes,
     /// What is written.
+    #[cfg(feature = "warc")]
     pub archive: ArchiveConfig,
     /// What it tells while it runs.
     pub telemetry: TelemetrySettings,
@@ -132,34 +133,6 @@ impl QueueStore {
     }
 }
 
-/// What is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArchiveConfig {
-    /// WARC files beside the records; `None` writes records only.
-    pub warc: Option<WarcSettings>,
-    /// Free space below which the crawl stops.
-    pub min_free: u64,
-    /// How long bodies are kept; `None`: without an end.
-    pub keep_payload: Option<Duration>,
-    /// How long records are.
-    pub keep_records: Option<Duration>,
-    /// What signs the checkpoints; `None` leaves them unsigned.
-    pub signing_key: Option<SigningKey>,
-}
-
-/// The `[archive]` keys about WARC files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WarcSettings {
-    /// How records are compressed.
-    pub format: WarcFormat,
-    /// Level of the compression, 1 to 9.
-    pub level: u32,
-    /// Bodies that were stored before are pointed at.
-    pub dedup: bool,
-    /// Size at which a file is closed.
-    pub rollover: u64,
-}
-
 impl CrawlConfig {
     /// Resolves all layers into settings that fit together.
     ///
@@ -191,7 +164,8 @@ impl CrawlConfig {
             state_dir,
             store: one_of("[frontier] store", file.frontier.store.as_deref(), &STORES)?,
             classes: classes::classes(&file)?,
-            archive: archive(&file)?,
+            #[cfg(feature = "warc")]
+            archive: archive::settings(&file)?,
             telemetry: telemetry::settings(&file.telemetry)?,
             identity: gate.identity,
             fetch,
@@ -257,12 +231,8 @@ impl CrawlConfig {
         });
         file.state.dir = Some(self.state_dir.clone().unwrap_or_default());
         file.frontier.store = own(self.store.as_str());
-        file.archive.warc = Some(self.archive.warc.is_some());
-        file.archive.compression = self.archive.warc.map(|warc| format_name(warc.format).to_owned());
-        file.archive.dedup = self.archive.warc.map(|warc| warc.dedup);
-        file.archive.level = self.archive.warc.map(|warc| warc.level);
-        file.archive.rollover = self.archive.warc.map(|warc| ByteSize(warc.rollover));
-        file.archive.min_free = Some(ByteSize(self.archive.min_free));
+        #[cfg(feature = "warc")]
+        archive::shown(&self.archive, &mut file.archive);
         file.telemetry = telemetry::resolved(&self.telemetry);
         file
     }
@@ -354,7 +324,7 @@ pub(super) fn fetch(file: &ConfigFile, identity: &Identity, own: Vec<Network>) -
     config.from = identity.from().map(ToOwned::to_owned);
     config.signer = agent::signer(&file.agent)?;
     config.allow_addresses = own;
-    config.proxies = proxies::proxies(&file.fetch)?;
+    exits::put(&file.fetch, &mut config)?;
     config.resolve = resolve_map(file.fetch.resolve.as_ref())?;
     bounds::fetch(&file.fetch, &mut config)?;
     config.spool_dir = file.fetch.spool_dir.clone().filter(|dir| !dir.as_os_str().is_empty());
@@ -408,33 +378,6 @@ pub(super) fn refuse_public(networks: &[Network]) -> Result<(), ConfigError> {
 const STORES: [(&str, QueueStore); 2] =
     [(QueueStore::Disk.as_str(), QueueStore::Disk), (QueueStore::Memory.as_str(), QueueStore::Memory)];
 
-fn archive(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> {
-    let typed = &file.archive;
-    let level = typed.level.unwrap_or(3);
-    if !(1..=9).contains(&level) {
-        return Err(ConfigError::new(format!("{level} is no level")).at("[archive] level").hint("1 to 9"));
-    }
-    let format = one_of("[archive] compression", typed.compression.as_deref(), &FORMATS)?;
-    let rollover = typed.rollover.map_or(1_000_000_000, |size| size.0);
-    let warc = typed.warc.unwrap_or(true).then_some(WarcSettings {
-        format,
-        level,
-        dedup: typed.dedup.unwrap_or(false),
-        rollover,
-    });
-    let signing_key = typed.signing_key.as_deref().map(|path| agent::read_key("[archive] signing_key", path));
-    let min_free = typed.min_free.map_or(2_000_000_000, |size| size.0);
-    let kept = |span: Option<Span>| span.map(|span| span.0);
-    let (keep_payload, keep_records) = (kept(typed.keep_payload), kept(typed.keep_records));
-    Ok(ArchiveConfig { warc, min_free, keep_payload, keep_records, signing_key: signing_key.transpose()? })
-}
-
-const FORMATS: [(&str, WarcFormat); 2] = [("gzip", WarcFormat::Gzip), ("zstd", WarcFormat::Zstd)];
-
-fn format_name(format: WarcFormat) -> &'static str {
-    FORMATS.iter().find(|(_, known)| *known == format).map_or("gzip", |(name, _)| name)
-}
-
 pub(super) fn rate(place: &str, typed: Option<&str>) -> Result<Option<Rate>, ConfigError> {
     match typed {
         None | Some("off") => Ok(None),
@@ -474,10 +417,13 @@ pub(super) fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str
 }
 
 #[cfg(test)]
+#[cfg(all(feature = "disk", feature = "proxy"))]
 mod tests {
+    use comity_archive::WarcFormat;
     use comity_signals::{Declared, Purpose};
 
     use super::*;
+    use crate::config::WarcSettings;
 
     const GOOD: &str = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"https://example.com/bot\"\n[crawl]\nseeds = [\"https://a.test/\"]\n";
 

@@ -2,12 +2,12 @@
 //!
 //! [`Control`] does the work. A crawl that runs in this process gives one ([`Crawler::control`](crate::Crawler::control)); one
 //! that runs in another is reached through the socket in its directory ([`socket`]), over which the same [`Op`]s travel as JSON
-//! lines; a stopped one is opened from its directory ([`Control::stopped`]).
+//! lines; a stopped one is opened from its directory (`Control::stopped`, feature `disk`).
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `op` | [`Op`] and [`Answer`]: what can be asked, as it travels |
-//! | `subject` | whom it is asked of: a crawl that runs, or a stopped one |
+//! | `subject`, `stopped` | whom it is asked of: a crawl that runs, or a stopped one |
 //! | `look`, `parks`, `seed`, `moves`, `reload` | what each [`Op`] does |
 //! | `rows` | the rows of lists, as JSON |
 //! | `socket`, `server` | the Unix socket: its place, its owner, its lines |
@@ -22,6 +22,11 @@ mod rows;
 mod seed;
 pub(crate) mod server;
 pub mod socket;
+#[cfg(feature = "disk")]
+mod stopped;
+#[cfg(not(feature = "disk"))]
+#[path = "stopped/without.rs"]
+mod stopped;
 mod subject;
 mod visits;
 
@@ -36,8 +41,12 @@ pub use parks::Parked;
 pub use reload::Reload;
 pub(crate) use subject::Running;
 
-use self::subject::{Stopped, Subject};
+#[cfg(feature = "disk")]
+use self::stopped::Stopped;
+use self::subject::Subject;
+#[cfg(feature = "disk")]
 use crate::Error;
+#[cfg(feature = "disk")]
 use crate::config::ConfigFile;
 use crate::engine::Shared;
 
@@ -67,6 +76,7 @@ impl Control {
     ///
     /// # Errors
     /// When there is no crawl with a queue on disk, another process has it ([`Error::is_held`]), or it cannot be read.
+    #[cfg(feature = "disk")]
     pub fn stopped(dir: &Path) -> Result<Self, Error> {
         Ok(Self { subject: Subject::Stopped(Arc::new(Stopped::open(dir)?)) })
     }
@@ -76,6 +86,7 @@ impl Control {
     ///
     /// # Errors
     /// A setting that cannot be used, or a directory that holds something.
+    #[cfg(feature = "disk")]
     pub fn create(dir: &Path, file: ConfigFile, prints: Option<&Prints>) -> Result<Self, Error> {
         Ok(Self { subject: Subject::Stopped(Arc::new(Stopped::create(dir, file, prints)?)) })
     }

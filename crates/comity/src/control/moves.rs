@@ -91,6 +91,7 @@ impl Prints {
     }
 
     /// The secret key.
+    #[cfg(feature = "disk")]
     pub(super) fn key(&self) -> Option<[u8; 16]> {
         unhex(&self.key)
     }

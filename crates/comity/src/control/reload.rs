@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_archive::ConfigFacts;
 use comity_frontier::{OriginFilter, TurnNews};
 use comity_gate::{GateChange, OptOutFiles};
 use comity_url::CrawlUrl;
@@ -15,7 +14,8 @@ use super::{Answer, Control, ControlError};
 use crate::config::{ConfigFile, CrawlConfig, expiring, live_changes};
 use crate::control::subject::Held;
 use crate::engine::{Live, Shared};
-use crate::{archive, directory, open};
+use crate::keep::facts;
+use crate::{directory, marking, open};
 
 /// What is to be done with a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,18 +117,13 @@ pub(super) fn slim(mut config: CrawlConfig) -> CrawlConfig {
 /// Writes down what comes into force, before it does. A kill between any two steps leaves a directory that tells one story: the
 /// new text is kept under its digest, then the last checkpoint names it, then it takes the place of `crawl.toml`.
 async fn record(shared: &Arc<Shared>, next: &CrawlConfig) -> Result<String, ControlError> {
-    let text = archive::resolved_text(next)?;
-    let digest = archive::digest(&text);
-    let facts = ConfigFacts {
-        config_digest: Some(digest),
-        robots: archive::robots_policy(next),
-        overrides: next.overrides.clone(),
-    };
+    let text = marking::resolved_text(next)?;
+    let digest = marking::digest(&text);
     let dir = shared.control.dir.as_deref();
     if let Some(dir) = dir {
         directory::keep(dir, &text)?;
     }
-    let before = shared.keeper.reconfigured(facts).await?;
+    let before = shared.keeper.reconfigured(facts(next, digest)).await?;
     if let (Some(dir), Some(before)) = (dir, before)
         && let Err(error) = directory::write_mark(dir, &text)
     {

@@ -1,22 +1,18 @@
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use comity_archive::{CrawlLock, Use};
-use comity_fetch::SystemClock;
-use comity_frontier::{DiskStore, Frontier, OtherRules};
-use comity_gate::{Gate, StateDir};
+use comity_frontier::Frontier;
+use comity_gate::Gate;
 use comity_policy::Clock;
-use comity_url::{CrawlUrl, KeyHasher, UrlKey};
+use comity_url::{CrawlUrl, UrlKey};
 
 use super::reload::slim;
+use super::stopped::Stopped;
 use super::{ControlError, ParkFile, Prints};
-use crate::config::{ConfigFile, CrawlConfig, QueueStore};
-use crate::directory::{self, Claim, ScopeSeeds};
-use crate::engine::{Keys, Shared};
-use crate::open::{self, Accepted, Work};
-use crate::sites::Sites;
-use crate::{Error, archive};
+use crate::Error;
+use crate::config::CrawlConfig;
+use crate::directory::ScopeSeeds;
+use crate::engine::Shared;
 
 /// Whom something is asked of.
 #[derive(Clone, Debug)]
@@ -24,6 +20,7 @@ pub(super) enum Subject {
     /// A crawl in this process, unless it is over.
     Running(Weak<Shared>),
     /// A crawl that nobody runs, held by this process.
+    #[cfg_attr(not(feature = "disk"), expect(dead_code, reason = "its type has no value there"))]
     Stopped(Arc<Stopped>),
 }
 
@@ -49,21 +46,6 @@ pub(crate) struct Running {
 
 /// While it is held, the crawl does not come to its end: what is taken in is looked at.
 pub(super) type TakingIn<'a> = Option<tokio::sync::RwLockReadGuard<'a, bool>>;
-
-/// The queue of a crawl that nobody runs.
-#[derive(Debug)]
-pub(super) struct Stopped {
-    dir: PathBuf,
-    frontier: Arc<dyn Frontier>,
-    clock: Arc<dyn Clock>,
-    keys: Keys,
-    sites: Sites,
-    parks: Mutex<ParkFile>,
-    prints: Prints,
-    /// Keeps crawls from starting meanwhile.
-    _state: Option<Arc<StateDir>>,
-    _lock: CrawlLock,
-}
 
 impl Running {
     /// Opens what is kept in `dir`, and puts the parks that are in force to the gate.
@@ -120,21 +102,21 @@ impl Held {
     pub(super) fn frontier(&self) -> &dyn Frontier {
         match self {
             Self::Running(shared) => &*shared.frontier,
-            Self::Stopped(stopped) => &*stopped.frontier,
+            Self::Stopped(stopped) => stopped.frontier(),
         }
     }
 
     pub(super) fn clock(&self) -> &dyn Clock {
         match self {
             Self::Running(shared) => &*shared.clock,
-            Self::Stopped(stopped) => &*stopped.clock,
+            Self::Stopped(stopped) => stopped.clock(),
         }
     }
 
     pub(super) fn parks(&self) -> MutexGuard<'_, ParkFile> {
         let parks = match self {
             Self::Running(shared) => &shared.control.parks,
-            Self::Stopped(stopped) => &stopped.parks,
+            Self::Stopped(stopped) => stopped.parks(),
         };
         parks.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,7 +133,7 @@ impl Held {
     pub(super) fn key(&self, url: &CrawlUrl) -> UrlKey {
         match self {
             Self::Running(shared) => shared.keys.key(url, &shared.sites),
-            Self::Stopped(stopped) => stopped.keys.key(url, &stopped.sites),
+            Self::Stopped(stopped) => stopped.key(url),
         }
     }
 
@@ -160,14 +142,14 @@ impl Held {
         match self {
             _ if urls.is_empty() => Ok(()),
             Self::Running(shared) => shared.widen_scope(urls),
-            Self::Stopped(stopped) => ScopeSeeds::open(&stopped.dir)?.0.add(urls),
+            Self::Stopped(stopped) => ScopeSeeds::open(stopped.dir())?.0.add(urls),
         }
     }
 
     pub(super) fn dir(&self) -> Option<&Path> {
         match self {
             Self::Running(shared) => shared.control.dir.as_deref(),
-            Self::Stopped(stopped) => Some(&stopped.dir),
+            Self::Stopped(stopped) => Some(stopped.dir()),
         }
     }
 
@@ -175,7 +157,7 @@ impl Held {
     pub(super) fn prints(&self) -> Prints {
         match self {
             Self::Running(shared) => shared.control.prints.clone(),
-            Self::Stopped(stopped) => stopped.prints.clone(),
+            Self::Stopped(stopped) => stopped.prints().clone(),
         }
     }
 
@@ -185,67 +167,5 @@ impl Held {
             shared.keeper.wrote();
             shared.poke.notify_one();
         }
-    }
-}
-
-impl Stopped {
-    pub(super) fn open(dir: &Path) -> Result<Self, Error> {
-        let shown = dir.display();
-        if !DiskStore::exists(&dir.join("state").join("frontier")) {
-            return Err(Error::directory(format!(
-                "{shown} holds no crawl whose queue is on disk; give the folder of a crawl (--dir D of comity crawl)"
-            )));
-        }
-        let lock = CrawlLock::take(dir, Use::Steer)?;
-        let text = fs::read_to_string(dir.join("crawl.toml"))
-            .map_err(|e| Error::directory(format!("{shown}/crawl.toml cannot be read: {e}")))?;
-        let file: ConfigFile = toml::from_str(&text)
-            .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
-        let config = CrawlConfig { store: QueueStore::Disk, ..CrawlConfig::resolve(file)? };
-        Self::over(dir, &config, archive::fresh_key()?, lock)
-    }
-
-    pub(super) fn create(dir: &Path, file: ConfigFile, prints: Option<&Prints>) -> Result<Self, Error> {
-        let config = CrawlConfig::resolve(file)?;
-        if config.store != QueueStore::Disk {
-            return Err(Error::directory("[frontier] store: a crawl that is to be gone on with has its queue on disk"));
-        }
-        let Claim::Fresh = directory::claim(dir)? else {
-            return Err(Error::directory(format!("{} holds a crawl already", dir.display())));
-        };
-        let lock = CrawlLock::take(dir, Use::Steer)?;
-        // Somebody may have crawled into it until now.
-        let Claim::Fresh = directory::claim(dir)? else {
-            return Err(Error::directory(format!("{} holds a crawl already", dir.display())));
-        };
-        let fresh = archive::fresh_key()?;
-        let of_export = prints.and_then(Prints::key).filter(|key| prints == Some(&Prints::of(config.keys, *key)));
-        open::mark(dir, &config, None)?;
-        Self::over(dir, &config, of_export.unwrap_or(fresh), lock)
-    }
-
-    fn over(dir: &Path, config: &CrawlConfig, fresh: [u8; 16], lock: CrawlLock) -> Result<Self, Error> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        // Held first, as a crawl does: the files of a queue mean nothing to who looks while another process writes them. A state
-        // directory that crawls share tells nothing about this one.
-        let state = match config.state_dir {
-            None => archive::open_state(Some(dir), config, &clock, Work::OnThread)?,
-            Some(_) => None,
-        };
-        let accepted = Accepted { rules: OtherRules::Refuse, loss: false };
-        let (queue, key) = open::queue(Some(dir), config, &clock, (fresh, accepted), (None, Work::OnThread, None))?;
-        // What a power cut may have taken stays kept until a crawl holds the queue to its records.
-        let frontier = queue.frontier();
-        Ok(Self {
-            dir: dir.to_owned(),
-            frontier,
-            keys: Keys::new(KeyHasher::new(key), config.keys),
-            sites: Sites::new(config.sitemaps, config.keys.clean_param),
-            parks: Mutex::new(ParkFile::open(dir, clock.wall())?),
-            prints: Prints::of(config.keys, key),
-            _state: state,
-            _lock: lock,
-            clock,
-        })
     }
 }

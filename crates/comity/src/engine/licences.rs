@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use comity_archive::{Earlier, TermsLink};
 use comity_extract::Page as Extracted;
 use comity_gate::Gate;
 use comity_policy::{
@@ -19,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use super::Shared;
 use super::content::Ruling;
 use super::reading::Found;
-use crate::keep::Trip;
+use crate::keep::{Earlier, MOST_TERMS, TermsLink, Trip};
 
 /// How long a page waits for what it names. Longer turns are not waited for: the file is asked for before the next page of its
 /// origin then, and this page is decided without it (our choice: a lease is two minutes).
@@ -151,7 +150,7 @@ impl Shared {
     pub(super) fn terms(&self, capture: &Capture, decision: &Decision, page: Option<&Extracted>) -> Vec<TermsLink> {
         let mut all: Vec<TermsLink> = Vec::new();
         let mut add = |rel, url: &str| {
-            if all.len() < comity_archive::Context::MOST_TERMS && !all.iter().any(|known| known.url == url) {
+            if all.len() < MOST_TERMS && !all.iter().any(|known| known.url == url) {
                 all.push(TermsLink { rel, url: url.to_owned() });
             }
         };

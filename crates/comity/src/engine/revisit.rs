@@ -3,7 +3,6 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use comity_archive::Earlier;
 use comity_extract::{ChangeFreq, SitemapEntry, SitemapPriority};
 use comity_fetch::Request;
 use comity_frontier::{
@@ -16,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::Shared;
 use super::errand::Errand;
 use super::outcome::Next;
-use crate::keep::Trip;
+use crate::keep::{Earlier, Trip};
 use crate::{Change, Error};
 
 /// The priority within its origin of a page that is visited anew: behind everything that is new. Our choice: what was never

@@ -10,7 +10,7 @@ fn cut_short() -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let text = "[agent]\nname = \"MyBot/1.0\"\ncontact = \"https://example.com/bot\"\n[crawl]\nseeds = [\"http://a.test/\", \"http://b.test/\"]\n";
     let config = CrawlConfig::resolve(ConfigFile::parse(text, None).unwrap()).unwrap();
-    fs::write(dir.path().join("crawl.toml"), archive::resolved_text(&config).unwrap()).unwrap();
+    fs::write(dir.path().join("crawl.toml"), crate::marking::resolved_text(&config).unwrap()).unwrap();
     let path = dir.path().join("state").join("frontier");
     let url = QueuedUrl::from(Offer::seed(CrawlUrl::parse("http://b.test/").unwrap(), UrlKey::from_bytes([1; 16])));
     // Version, done, length of the key.

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use comity_frontier::{Keyspace, Row, Store, StoreError, WriteBatch};
 use comity_policy::{Clock, Instant};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -39,6 +38,7 @@ impl Exposed {
     }
 
     /// A sync begins: what is written from here on is due anew.
+    #[cfg(feature = "warc")]
     pub(crate) fn sync_begins(&self) {
         self.lock().take();
     }
@@ -55,49 +55,5 @@ impl Exposed {
 
     fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
         self.since.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The store of a queue, each commit of which is told: also those that nobody asked for by name, such as the end of a lease, the
-/// sleep of an origin, or a URL that comes back to be visited anew.
-#[derive(Debug)]
-pub(crate) struct ToldStore {
-    store: Box<dyn Store>,
-    exposed: Arc<Exposed>,
-}
-
-impl ToldStore {
-    pub(crate) fn new(store: Box<dyn Store>, exposed: Arc<Exposed>) -> Self {
-        Self { store, exposed }
-    }
-}
-
-impl Store for ToldStore {
-    fn commit(&mut self, batch: WriteBatch) -> Result<(), StoreError> {
-        self.store.commit(batch)?;
-        self.exposed.wrote();
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<(), StoreError> {
-        self.store.sync()
-    }
-
-    fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.store.get(space, key)
-    }
-
-    fn peek(&self, space: Keyspace, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Row>, StoreError> {
-        self.store.peek(space, from, until, limit)
-    }
-
-    fn peek_within(
-        &self,
-        space: Keyspace,
-        from: &[u8],
-        until: &[u8],
-        most: (usize, usize),
-    ) -> Result<Vec<Row>, StoreError> {
-        self.store.peek_within(space, from, until, most)
     }
 }

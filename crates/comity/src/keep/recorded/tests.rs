@@ -1,13 +1,15 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use comity_archive::{Archive, ArchiveConfig, Backing, CrawlFacts, CrawlLock, Disk, OsEntropy, Use};
-use comity_policy::{Identity, WallTime};
+use comity_policy::{Clock, Identity, WallTime};
 
 use super::*;
 use crate::config::{SitemapSettings, Sitemaps};
+use crate::events::Listeners;
+use crate::sites::Sites;
 
 /// Seconds that the test sets.
 #[derive(Debug, Default)]
@@ -90,7 +92,7 @@ fn keeper(dir: &Path, disk: &BusyDisk, clock: &Arc<SetClock>) -> Keeper {
         evidence,
         dir.to_owned(),
         Work::Inline,
-        None,
+        Remembered::default(),
         (clock.now(), comity_frontier::RecordMark::default(), Arc::new(Exposed::new(clock.clone()))),
         lock,
     );

@@ -4,19 +4,34 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_archive::{
-    Archive, CheckpointSigner, CrawlFacts, CrawlLock, Disk, EvidenceStore, OsEntropy, SharedArchive, Use,
+    Archive, ArchiveError, CheckpointSigner, CrawlFacts, CrawlLock, Depth, Disk, Erasure, ErasureReport, EvidenceStore,
+    Named, OsEntropy, RealDisk, SharedArchive, Use,
 };
+pub(crate) use comity_archive::{LOCK_FILE, READING_FILE};
 use comity_fetch::signature::SigningKey;
 use comity_frontier::RecordMark;
-use comity_gate::StateDir;
-use comity_policy::{Clock, Digest, OnUnreachable};
-use sha2::{Digest as _, Sha256};
+use comity_policy::{Clock, Digest, OnUnreachable, WallTime};
 
 use crate::Error;
-use crate::config::CrawlConfig;
-use crate::erasing::prune;
+use crate::config::{ArchiveConfig, CrawlConfig};
 use crate::keep::{Exposed, Store};
+use crate::marking::{digest, resolved_text};
 use crate::open::Work;
+use crate::remembered::Remembered;
+
+/// Where its files are written; by default this machine's disk.
+pub(crate) type Files = Option<Arc<dyn Disk>>;
+
+/// A crawl directory that is this process's alone.
+pub(crate) type Held = Arc<CrawlLock>;
+
+/// Takes a directory for a crawl.
+///
+/// # Errors
+/// When another process has it, or its lock cannot be written.
+pub(crate) fn hold(dir: &Path) -> Result<Held, Error> {
+    Ok(Arc::new(CrawlLock::take(dir, Use::Crawl)?))
+}
 
 /// Opens the archive in a directory that was claimed; one that is there goes on. `queue` is told how many records are whole, before
 /// any is written: what is written here takes the numbers of those that a power cut took.
@@ -27,13 +42,14 @@ pub(crate) fn open(
     dir: &Path,
     config: &CrawlConfig,
     clock: &Arc<dyn Clock>,
-    state: Option<Arc<StateDir>>,
-    (disk, work, exposed, lock): (Arc<dyn Disk>, Work, Arc<Exposed>, Arc<CrawlLock>),
+    state: Remembered,
+    (files, work, exposed, lock): (Files, Work, Arc<Exposed>, Held),
     queue: &mut dyn FnMut(u64, RecordMark) -> Result<(), Error>,
 ) -> Result<Store, Error> {
     let text = resolved_text(config)?;
     let mut settings = settings(dir, config, &**clock, digest(&text));
     settings.lock = Some(lock.clone());
+    let disk = files.unwrap_or_else(|| Arc::new(RealDisk));
     let mut archive = Archive::create_on(disk, dir, settings, clock.clone(), Box::new(OsEntropy))?;
     let (mark, whole) =
         (RecordMark::default(), |archive: &Archive| archive.chain_head().map_or(0, |head| head.seq + 1));
@@ -76,6 +92,32 @@ pub(crate) fn settings(
     settings
 }
 
+/// Erases what is older than `[archive] keep_payload` and `keep_records` say, in an archive that was just opened. Gives a report of
+/// each that is set.
+///
+/// # Errors
+/// As [`Archive::erase`].
+pub(crate) fn prune(
+    archive: &mut Archive,
+    keeps: &ArchiveConfig,
+    clock: &dyn Clock,
+    dry: bool,
+) -> Result<Vec<(&'static str, ErasureReport)>, ArchiveError> {
+    let rows =
+        [("keep_records", keeps.keep_records, Depth::Records), ("keep_payload", keeps.keep_payload, Depth::Payload)];
+    let mut reports = Vec::new();
+    for (key, kept, depth) in rows {
+        let Some(kept) = kept else { continue };
+        let millis = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
+        let before = clock.wall().unix_millis().saturating_sub(millis);
+        let named = Named::Before(WallTime::from_unix_millis(before));
+        let reason = format!("[archive] {key} = {}s", kept.as_secs());
+        let erasure = Erasure { named, depth, mentions: false, reason, request: "retention".to_owned() };
+        reports.push((key, archive.erase(&erasure, dry)?));
+    }
+    Ok(reports)
+}
+
 /// Signs checkpoints with a key of the fetcher's kind.
 #[derive(Debug)]
 struct KeySigner(SigningKey);
@@ -88,47 +130,6 @@ impl CheckpointSigner for KeySigner {
     fn sign(&self, bytes: &[u8]) -> Vec<u8> {
         self.0.sign_bytes(bytes)
     }
-}
-
-/// By what records name a configuration.
-pub(crate) fn digest(text: &str) -> Digest {
-    Digest::from_bytes(Sha256::digest(text.as_bytes()).into())
-}
-
-/// What `crawl.toml` holds.
-///
-/// # Errors
-/// When the configuration cannot be written as TOML.
-pub(crate) fn resolved_text(config: &CrawlConfig) -> Result<String, Error> {
-    toml::to_string_pretty(&config.resolved())
-        .map_err(|e| Error::internal(format!("the configuration cannot be written as TOML: {e}")))
-}
-
-/// Opens what outlives the process: the directory that crawls share, or one inside the crawl directory `dir`; nothing
-/// for a crawl that keeps nothing.
-///
-/// # Errors
-/// When another process holds it, or it cannot be read or written.
-pub(crate) fn open_state(
-    dir: Option<&Path>,
-    config: &CrawlConfig,
-    clock: &Arc<dyn Clock>,
-    work: Work,
-) -> Result<Option<Arc<StateDir>>, Error> {
-    let inside = || dir.map(|dir| dir.join("state"));
-    let Some(folder) = config.state_dir.clone().or_else(inside) else { return Ok(None) };
-    let state = StateDir::open(&folder.join("gate"), clock.wall())?;
-    Ok(Some(Arc::new(if work == Work::Inline { state.inline() } else { state })))
-}
-
-/// Sixteen secret bytes: the key of the seen-set's fingerprints, so that no site can aim collisions at it.
-///
-/// # Errors
-/// When the system has no randomness to give.
-pub(crate) fn fresh_key() -> Result<[u8; 16], Error> {
-    let mut key = [0; 16];
-    getrandom::fill(&mut key).map_err(|e| Error::internal(format!("the system gives no random bytes: {e}")))?;
-    Ok(key)
 }
 
 /// The name of a crawl: its directory's and its first second.
