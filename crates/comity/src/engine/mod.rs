@@ -24,4 +24,6 @@ pub(crate) use live::Live;
 pub(crate) use run::Engine;
 pub(crate) use shared::{Handlers, Shared};
 pub(crate) use tally::Tally;
-pub(crate) use traps::{Traps, forget as forget_traps};
+pub(crate) use traps::Traps;
+#[cfg(feature = "disk")]
+pub(crate) use traps::forget as forget_traps;

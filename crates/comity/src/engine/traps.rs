@@ -10,6 +10,7 @@ use comity_policy::Reason;
 use comity_url::{CrawlUrl, HostGrowth, Origin, PatternGrowth, Shape, Trap, TrapLimits};
 
 use self::kept::Kept;
+#[cfg(feature = "disk")]
 pub(crate) use self::kept::forget;
 use crate::Error;
 use crate::config::TrapSettings;

@@ -152,6 +152,7 @@ fn has_next(from: &mut BufReader<File>, row: &mut [u8; GROWTH_ROW]) -> IoResult<
 ///
 /// # Errors
 /// When it cannot be removed.
+#[cfg(any(test, feature = "disk"))]
 pub(crate) fn forget(dir: &Path) -> Result<(), Error> {
     let path = place(dir);
     for path in [path.with_extension("new"), path] {
