@@ -125,10 +125,10 @@ pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use export::{Proven, WarcCopied, WarcCopy, WarcCopyFacts, read_proven};
 pub use lock::{CrawlLock, LOCK_FILE, READING_FILE, ReadLock, Use};
 pub use record::{
-    AgentRecord, DecisionRecord, Discovery, ErasureRecord, GrantRecord, LicenceRecord, OmittedRecord, OptOutRecord,
-    OthersRecord, PurposeRecord, RECORD_SCHEMA, RawText, Record, RepeatsRecord, RequestRecord, ResponseRecord,
-    RobotsRecord, RuleRecord, SignalRecord, SiteFileRecord, StageRecord, TermsRecord, TimeRecord, TlsRecord,
-    VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
+    AgentRecord, ConstraintsRecord, DecisionRecord, DiagnosticRecord, Discovery, ErasureRecord, GrantRecord,
+    LicenceRecord, OmittedRecord, OptOutRecord, OthersRecord, PriceRecord, PurposeRecord, RECORD_SCHEMA, RawText,
+    Record, RepeatsRecord, RequestRecord, ResponseRecord, RobotsRecord, RuleRecord, SignalRecord, SiteFileRecord,
+    StageRecord, TermsRecord, TimeRecord, TlsRecord, VantageRecord, ViaRecord, WarcPlace, WarcPlaces,
 };
 pub use records::reader::{RecordsError, RecordsReader, TornFrame, read_records, read_records_from};
 pub use shared::{PreparedEvent, SharedArchive};

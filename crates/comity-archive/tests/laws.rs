@@ -5,9 +5,12 @@
 mod common;
 
 use bytes::Bytes;
-use comity_archive::{Basis, Event, NotFetched, Target, verify_chain};
+use comity_archive::{Basis, ConstraintsRecord, Event, NotFetched, PriceRecord, Target, verify_chain};
 use comity_policy::{Capture, Decision, Digest, Protocol, Reason, Truncation, WallTime};
-use comity_signals::{Preferences, Purpose, Source, Statement, Verdict};
+use comity_signals::{
+    HeadFacts, PaymentDemand, Preferences, Purpose, Remarks, SignalOptions, Source, Statement, TdmReading, Tdmrep,
+    Verdict, page_signals,
+};
 use common::*;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -284,4 +287,44 @@ fn a_site_cannot_make_records_grow_without_end() {
     assert_eq!((record.signals.len(), record.omitted.signals), (61, 4940));
     assert_eq!((record.group.unwrap().len(), record.omitted.group), (64, 192));
     assert_eq!(record.signals[60].verdict, "denied");
+}
+
+/// What a page and its files say beside purposes stands in the record: of a flood of oddities some, and of each kind one.
+#[test]
+fn what_stands_beside_the_verdicts_is_recorded_and_bounded() {
+    let flood: Vec<String> = (0..40).map(|n| format!("odd-{n}, ")).collect();
+    let fields = [("X-Robots-Tag", "max-snippet:20, nofollow, noimageai"), ("Content-Signal", "use=reference, key=x")];
+    let tags = [("X-Robots-Tag", flood.concat()), ("Content-Usage", "a b".to_owned())];
+    let (options, head) = (SignalOptions::default(), HeadFacts::default());
+    let page = Remarks::from(&page_signals(&fields, &head, "TestBot", false));
+    let odd = Remarks::from(&page_signals(&tags, &head, "TestBot", false));
+    let file = Tdmrep::parse(br#"{"location": "/", "tdm-reservation": 1, "tdm-policy": "/policy"}"#, "https://a.test");
+    let tdm = Remarks::from(&TdmReading::of_file(&file, b"/", options));
+    let demand = PaymentDemand::read(402, &[("crawler-price", "USD 0.01")], None).unwrap();
+    let remarks = page.with(odd).with(tdm).with(&demand);
+    let decision = Decision { remarks, ..(*decision(Reason::SignalTdm, "allow", "/")).clone() };
+    let dir = tempfile::tempdir().unwrap();
+    let mut archive = open(dir.path(), config(), 1);
+    let Event::NotFetched(mut event) = refused("https://a.test/", "/") else { panic!("not fetched") };
+    event.basis = Basis::Decision(std::sync::Arc::new(decision));
+    archive.append(&Event::NotFetched(event)).unwrap();
+    archive.close().unwrap();
+    let line = lines(dir.path()).remove(0);
+    check_body(&line).unwrap();
+    let record = line.record().unwrap().unwrap();
+    let price = PriceRecord { amount: "0.01".to_owned(), currency: "USD".to_owned() };
+    let held = ConstraintsRecord {
+        follow: Some(false),
+        image_ai_train: Some("denied".to_owned()),
+        price: Some(price),
+        snippet_max: Some(20),
+        tdm_policy: Some("/policy".to_owned()),
+        use_ceiling: Some("reference".to_owned()),
+        ..ConstraintsRecord::default()
+    };
+    assert_eq!(record.constraints, Some(held));
+    let count = |code| record.diagnostics.iter().filter(|one| one.code == code).count();
+    let codes = ["signal_unknown_key", "xrobots_unknown_rule", "aipref_unparsable", "tdm_not_array"];
+    assert_eq!(codes.map(count), [1, 16, 1, 1]);
+    assert_eq!((record.diagnostics.len(), record.omitted.diagnostics), (19, 24));
 }

@@ -10,7 +10,7 @@ use comity_policy::{
     RobotsPolicy, Silence, Terms, Turn, Vantage, WallTime,
 };
 use comity_robots::ProductToken;
-use comity_signals::{Declared, RslConditions, SignalOptions, Statement};
+use comity_signals::{Declared, Remarks, RslConditions, SignalOptions, Statement, UseCeiling};
 use comity_url::{CrawlUrl, Origin};
 use tokio::sync::{Semaphore, watch};
 
@@ -54,6 +54,8 @@ pub struct GateConfig {
     pub options: SignalOptions,
     /// Which conditions of RSL licences are met; none by default.
     pub conditions: RslConditions,
+    /// The most that is done with content, where that is declared; by default it is not.
+    pub level: Option<UseCeiling>,
     /// Which files about use are asked for before the first page of a site; none by default.
     pub ask: AskFiles,
     /// Who is not to be visited at all; nobody by default.
@@ -92,6 +94,7 @@ impl GateConfig {
             reviews: Reviews::default(),
             options: SignalOptions::default(),
             conditions: RslConditions::default(),
+            level: None,
             ask: AskFiles::default(),
             optouts: OptOutFiles::default(),
             max_rate: None,
@@ -174,6 +177,7 @@ impl Gate {
             reviews: config.reviews,
             options: config.options,
             conditions: config.conditions,
+            level: config.level,
         };
         let own = [config.identity.tokens().to_vec()];
         let lists = if config.token_lists.is_empty() { &own[..] } else { &config.token_lists };
@@ -344,16 +348,21 @@ impl Gate {
         self.terms().options
     }
 
-    /// What `licences` say of `url`, under the conditions that are met.
+    /// What `licences` say of `url`, under the conditions that are met, and what is to be remarked.
     #[must_use]
-    pub fn licensed(&self, licences: &[NamedLicence], url: &CrawlUrl) -> Vec<Statement> {
+    pub fn licensed(&self, licences: &[NamedLicence], url: &CrawlUrl) -> (Vec<Statement>, Remarks) {
         let (terms, target) = (self.terms(), url.request_target().as_bytes());
-        licences.iter().flat_map(|one| one.statements(url.origin(), target, &terms)).collect()
+        let readings = licences.iter().map(|one| one.read(url.origin(), target, &terms));
+        readings.fold((Vec::new(), Remarks::NONE), |(mut said, remarks), one| {
+            let remarks = remarks.with(&one);
+            said.extend(one.statements);
+            (said, remarks)
+        })
     }
 
     /// Judges a file that speaks about use: whether it may be asked for at all.
     pub(crate) fn judge_access(&self, url: &CrawlUrl) -> Judgement {
-        let terms = Terms { purposes: vec![Declared::Other], ..Terms::clone(&self.terms()) };
+        let terms = Terms { purposes: vec![Declared::Other], level: None, ..Terms::clone(&self.terms()) };
         self.judge_with(url, |optouts, now| {
             self.inner.cache.judge_access(url, self.vantage(url.origin()), &terms, optouts, now)
         })

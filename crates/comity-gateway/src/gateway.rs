@@ -122,7 +122,7 @@ fn ask_tdmrep(asked: AskTdmrep, config: &GatewayConfig) -> AskTdmrep {
 fn version(gate: &GateConfig, config: &GatewayConfig) -> String {
     let GatewayConfig { customer, combine_tokens, ports, hold_max, .. } = config;
     let settings = format!(
-        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {customer:?} {combine_tokens:?} {ports:?} {hold_max:?}",
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {customer:?} {combine_tokens:?} {ports:?} {hold_max:?}",
         gate.identity,
         gate.politeness,
         gate.robots,
@@ -133,7 +133,8 @@ fn version(gate: &GateConfig, config: &GatewayConfig) -> String {
         gate.grants.all(),
         gate.reviews.all(),
         gate.options,
-        gate.conditions
+        gate.conditions,
+        gate.level
     );
     let digest: [u8; 32] = Sha256::digest(settings.as_bytes()).into();
     format!("sha256:{}", comity_policy::Digest::from_bytes(digest))

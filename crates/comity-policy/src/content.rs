@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use comity_signals::{Declared, Preferences, Purpose, Source, Statement, Verdict};
+use comity_signals::{Declared, Preferences, Purpose, Remarks, Source, Statement, Verdict};
 use comity_url::Origin;
 
 use crate::{Decision, Grant, Lifting, NamedLicence, OverrideScope, Reason, Terms, WallTime};
@@ -93,6 +93,8 @@ pub struct Answered {
     pub stage: Stage,
     /// More may follow, so that silence is none yet.
     pub more: bool,
+    /// What was known before and what the answer adds beside: constraints, and what was odd.
+    pub remarks: Remarks,
     /// A page whose head could not be read to its end, since its content coding is unknown or broken: it may hold a refusal
     /// that nobody has seen.
     pub hidden: bool,
@@ -108,10 +110,11 @@ pub struct Answered {
 /// not known that it did not.
 #[must_use]
 pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, terms: &Terms, now: WallTime) -> Content {
-    let Answered { preferences, licences, stage, more, hidden } = said;
+    let Answered { preferences, licences, stage, more, remarks, hidden } = said;
     let silence = if more { Silence::Proceed } else { terms.silence };
-    let grants = granted(&preferences, hidden, terms, origin, now);
-    let refusal = refusal(&terms.purposes, &preferences, silence, &grants);
+    let above = terms.is_above(&remarks);
+    let grants = granted(&preferences, Doubt { hidden, above }, terms, origin, now);
+    let refusal = refusal(&terms.purposes, &preferences, (silence, above), &grants);
     let by_word = refusal.is_some_and(|reason| reason != Reason::SignalUnspecified);
     let is_hidden = hidden && !by_word && a_page_could_refuse(terms, &grants);
     let refusal = if is_hidden { Some(Reason::FetchCoding) } else { refusal };
@@ -128,6 +131,8 @@ pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, te
         before: Some(before.clone()),
         again: now,
         silence: terms.silence,
+        remarks,
+        level: terms.level,
         grants,
         ..Decision::clone(before)
     };
@@ -138,10 +143,20 @@ pub fn judge_content(before: &Arc<Decision>, said: Answered, origin: &Origin, te
     }
 }
 
-/// The grants that lift a denial, a silence that is set to refuse, or one that may be `hidden` words, of a declared purpose.
+/// What may refuse a purpose that nobody denies.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Doubt {
+    /// Words of the page that cannot be read.
+    pub(crate) hidden: bool,
+    /// More is to be done with the content than `use=` permits.
+    pub(crate) above: bool,
+}
+
+/// The grants that lift a denial, a silence that is set to refuse, or one that may be hidden words, of a declared purpose; where
+/// more is declared than `use=` permits, those of each.
 pub(crate) fn granted(
     preferences: &Preferences,
-    hidden: bool,
+    doubt: Doubt,
     terms: &Terms,
     origin: &Origin,
     now: WallTime,
@@ -151,17 +166,33 @@ pub(crate) fn granted(
     }
     let lifts = |purpose: &Purpose| match preferences.verdict(*purpose) {
         Verdict::Denied => true,
-        Verdict::Unspecified => terms.silence == Silence::Refuse || hidden,
-        Verdict::Allowed => false,
+        Verdict::Unspecified => terms.silence == Silence::Refuse || doubt.hidden || doubt.above,
+        Verdict::Allowed => doubt.above,
     };
     let judged = terms.purposes.iter().filter_map(|declared| declared.judged()).filter(lifts);
     judged.filter_map(|purpose| Some((purpose, terms.grants.find(origin, purpose, now)?.clone()))).collect()
 }
 
-/// The reason to leave what `preferences` speak of, if there is one: every declared purpose is judged, and refused.
+/// The reason to leave what `preferences` speak of, if there is one: every declared purpose is judged, and refused; or more is to
+/// be done with it than `use=` permits, and no grant holds for each purpose.
 ///
 /// Nobody is refused by silence where it may yet be broken: `silence` is [`Silence::Proceed`] there.
 pub(crate) fn refusal(
+    purposes: &[Declared],
+    preferences: &Preferences,
+    (silence, above): (Silence, bool),
+    grants: &[(Purpose, Arc<Grant>)],
+) -> Option<Reason> {
+    let is_granted = |purpose: Purpose| grants.iter().any(|(granted, _)| *granted == purpose);
+    let is_above = above && !purposes.iter().all(|declared| declared.judged().is_some_and(is_granted));
+    let by_use = by_purpose(purposes, preferences, silence, grants);
+    match by_use {
+        None | Some(Reason::SignalUnspecified) if is_above => Some(Reason::SignalUse),
+        other => other,
+    }
+}
+
+fn by_purpose(
     purposes: &[Declared],
     preferences: &Preferences,
     silence: Silence,

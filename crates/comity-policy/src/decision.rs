@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_robots::RuleRef;
-use comity_signals::{AgentClass, Preferences};
+use comity_signals::{AgentClass, Preferences, Remarks, UseCeiling};
 use comity_url::CrawlUrl;
 
 use crate::robots_life::Known;
@@ -36,6 +36,10 @@ pub struct Decision {
     pub before: Option<Arc<Self>>,
     /// What was done where nobody spoke.
     pub silence: Silence,
+    /// What was read beside: constraints, and what was odd.
+    pub remarks: Remarks,
+    /// The most that is done with content, where that is declared.
+    pub level: Option<UseCeiling>,
     /// The grants that it relies on: each denied, or silent, purpose with the one that permits it.
     pub grants: Vec<(comity_signals::Purpose, Arc<Grant>)>,
 }
@@ -55,6 +59,8 @@ impl Decision {
             again: decided,
             before: None,
             silence: Silence::Proceed,
+            remarks: Remarks::NONE,
+            level: None,
             grants: Vec::new(),
         }
     }

@@ -2,13 +2,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_robots::{Evidence, RuleSet};
-use comity_signals::{Declared, Preferences, Purpose, RobotsReading, RslConditions, SignalOptions, TdmReading};
+use comity_signals::{
+    Declared, HeadFacts, Preferences, Purpose, Remarks, RobotsReading, RslConditions, RslPointers, SignalOptions,
+    TdmReading, UseCeiling,
+};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{
     AskedPace, Decision, Grant, Grants, Lifting, OptOuts, OverrideScope, Overrides, Politeness, Reason, Reviews,
     RobotsBasis, RobotsCopy, RobotsLife, RobotsState, RuleEvidence, Silence, SiteFile, SiteFiles, Standing, Vantage,
-    WallTime, content,
+    WallTime,
+    content::{self, Doubt},
 };
 
 /// May this URL be fetched? Synchronous, answered from the gate's cache; the scheduler asks it before every dispatch.
@@ -179,22 +183,32 @@ fn open(
     mut lifting: Lifting,
     now: WallTime,
 ) -> Judgement {
-    let preferences = with_site(Preferences::none(), (site, terms), url);
-    let grants = content::granted(&preferences, false, terms, url.origin(), now);
-    let refusal = terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied));
+    let (preferences, remarks) = with_site((Preferences::none(), Remarks::NONE), (site, terms), url);
+    let above = terms.is_above(&remarks);
+    let grants = content::granted(&preferences, Doubt { above, ..Doubt::default() }, terms, url.origin(), now);
+    let refusal = terms.refusal(&preferences, above, &grants);
+    let refusal = refusal.filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied));
     let reason = refusal.unwrap_or(Reason::OkNoRules);
-    let site = site.clone();
-    let decision = lifting.settle(Decision { preferences, site, grants, ..Decision::bare(reason, robots, now) });
+    let (site, level) = (site.clone(), terms.level);
+    let bare = Decision::bare(reason, robots, now);
+    let decision = lifting.settle(Decision { preferences, remarks, level, site, grants, ..bare });
     if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
 }
 
-fn with_site(known: Preferences, (site, terms): Basis<'_>, url: &CrawlUrl) -> Preferences {
+/// What is said of a URL, and what is to be remarked.
+type Said = (Preferences, Remarks);
+
+fn with_site((known, remarks): Said, (site, terms): Basis<'_>, url: &CrawlUrl) -> Said {
     let (origin, target) = (url.origin(), url.request_target().as_bytes());
-    let known = match site.tdmrep.as_deref().and_then(SiteFile::tdmrep) {
-        Some(rules) => TdmReading::of_file(rules, target, terms.options).preferences(known),
-        None => known,
+    let (known, remarks) = match site.tdmrep.as_deref().and_then(SiteFile::tdmrep) {
+        Some(rules) => {
+            let said = TdmReading::of_file(rules, target, terms.options);
+            (said.preferences(known), remarks.with(&said))
+        }
+        None => (known, remarks),
     };
-    known.with(site.statements(origin, target, terms)).with(terms.reviews.statements(origin))
+    let (said, of_files) = if site.is_none() { Default::default() } else { site.read(origin, target, terms) };
+    (known.with(said).with(terms.reviews.statements(origin)), remarks.with(of_files))
 }
 
 /// What the operator wants and accepts: the settings of a judgement.
@@ -219,6 +233,8 @@ pub struct Terms {
     pub options: SignalOptions,
     /// Which conditions of RSL licences are met.
     pub conditions: RslConditions,
+    /// The most that is done with content, where that is declared: a lower `use=` refuses.
+    pub level: Option<UseCeiling>,
 }
 
 impl Default for Terms {
@@ -233,14 +249,20 @@ impl Default for Terms {
             reviews: Reviews::default(),
             options: SignalOptions::default(),
             conditions: RslConditions::default(),
+            level: None,
         }
     }
 }
 
 impl Terms {
     /// The reason to refuse before anything is sent. The answer may break a silence: it refuses nothing yet.
-    fn refusal(&self, preferences: &Preferences, grants: &[(Purpose, Arc<Grant>)]) -> Option<Reason> {
-        content::refusal(&self.purposes, preferences, Silence::Proceed, grants)
+    fn refusal(&self, preferences: &Preferences, above: bool, grants: &[(Purpose, Arc<Grant>)]) -> Option<Reason> {
+        content::refusal(&self.purposes, preferences, (Silence::Proceed, above), grants)
+    }
+
+    /// Whether more is to be done with the content than `use=` permits.
+    pub(crate) fn is_above(&self, remarks: &Remarks) -> bool {
+        self.level.is_some_and(|level| remarks.constraints.use_ceiling.is_some_and(|ceiling| level > ceiling))
     }
 }
 
@@ -270,21 +292,26 @@ fn by_rules(
         Evidence::NoRule => (Reason::Ok, None),
     };
     let lifted = !verdict.allowed() && lifting.lifts(OverrideScope::Robots, Reason::RobotsDisallow);
-    let preferences =
-        strictest_preferences(copy, target, if lifted { Access::Lifted } else { Access::ByRules }, terms.options);
+    let access = if lifted { Access::Lifted } else { Access::ByRules };
     let is_open = verdict.allowed() || lifted;
+    let (preferences, remarks) = strictest_reading(copy, target, access, terms.options);
     // A path that may not be crawled has no preferences.
-    let preferences = if is_open { with_site(preferences, (site, terms), url) } else { Preferences::none() };
-    let grants = content::granted(&preferences, false, terms, url.origin(), now);
+    let (preferences, remarks) = match is_open {
+        true => with_site((preferences, remarks), (site, terms), url),
+        false => (Preferences::none(), remarks),
+    };
+    let above = is_open && terms.is_above(&remarks);
+    let grants = content::granted(&preferences, Doubt { above, ..Doubt::default() }, terms, url.origin(), now);
     let refusal = if is_open {
-        terms.refusal(&preferences, &grants).filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
+        let denied = terms.refusal(&preferences, above, &grants);
+        denied.filter(|denied| !lifting.lifts(OverrideScope::Signals, *denied))
     } else {
         Some(Reason::RobotsDisallow)
     };
     let reason = refusal.unwrap_or(reason);
-    let site = site.clone();
-    let decision =
-        lifting.settle(Decision { rule, preferences, site, grants, ..Decision::bare(reason, basis(list), now) });
+    let (site, level) = (site.clone(), terms.level);
+    let bare = Decision::bare(reason, basis(list), now);
+    let decision = lifting.settle(Decision { rule, preferences, remarks, level, site, grants, ..bare });
     if refusal.is_some() { refuse(decision) } else { allow(url, decision) }
 }
 
@@ -310,21 +337,27 @@ fn strictest<'a>(lists: &'a [RuleSet], target: &[u8]) -> Option<(usize, &'a Rule
     first
 }
 
-/// The preferences of all token lists and of the groups for other tokens: any denial denies. Of a target that a list refuses
-/// nobody asks.
-fn strictest_preferences(copy: &RobotsCopy, target: &[u8], access: Access, options: SignalOptions) -> Preferences {
-    let read = |set| match access {
-        Access::ByRules => RobotsReading::preferences(set, target, options),
-        Access::Lifted => RobotsReading::preferences_despite_refusal(set, target, options),
+/// What all token lists and the groups for other tokens say: any denial denies. Of a target that a list refuses nobody asks.
+fn strictest_reading(copy: &RobotsCopy, target: &[u8], access: Access, options: SignalOptions) -> Said {
+    let read = |set: &RuleSet| {
+        let said = match access {
+            Access::ByRules => RobotsReading::of_usage(set, target, options),
+            Access::Lifted => RobotsReading::despite_refusal(set, target, options),
+        };
+        let remarks = Remarks::from(&said);
+        // Most files have no line that is no rule.
+        let remarks = if set.signals().is_empty() && set.file_signals().is_empty() {
+            remarks
+        } else {
+            remarks.with(&RslPointers::read::<&str, &str>(Some(set), &[], &HeadFacts::default()))
+        };
+        (said.preferences, remarks)
     };
-    let said = match &*copy.rules {
-        [only] => read(only),
-        several => {
-            let statements: Vec<_> = several.iter().flat_map(|set| read(set).statements().to_vec()).collect();
-            Preferences::combine(&statements)
-        }
+    let join = |(said, remarks): Said, (more, others): Said| {
+        (said.with(more.statements().iter().cloned()), remarks.with(others))
     };
-    said.with(copy.policies.denials(target)).with(copy.agents.denials(target, options))
+    let (said, remarks) = copy.rules.iter().map(read).reduce(join).unwrap_or_default();
+    (said.with(copy.policies.denials(target)).with(copy.agents.denials(target, options)), remarks)
 }
 
 fn allow(url: &CrawlUrl, decision: Decision) -> Judgement {

@@ -44,6 +44,7 @@ reasons! {
     SignalAiTrain, "signal.ai_train", "every declared purpose is denied, AI training among them";
     SignalTdm, "signal.tdm", "every declared purpose is denied, text and data mining among them";
     SignalUnspecified, "signal.unspecified", "nothing permits a declared purpose, and silence is set to refuse";
+    SignalUse, "signal.use_ceiling", "more is to be done with the content than `use=` of Content-Signal permits";
     TermsDenied, "terms.denied", "reviewed terms deny every declared purpose";
     Optout, "optout", "the origin asked not to be visited";
     UrlSyntax, "url.syntax", "no absolute http or https URL";
@@ -158,6 +159,7 @@ impl Reason {
                 | Self::SignalAiTrain
                 | Self::SignalTdm
                 | Self::SignalUnspecified
+                | Self::SignalUse
                 | Self::TermsDenied
         )
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_signals::{AiTxt, RslCarrier, RslDocument, Statement, Tdmrep, Verdict};
+use comity_signals::{AiTxt, Remarks, RslCarrier, RslDocument, RslReading, Statement, Tdmrep, Verdict};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{Digest, Terms, WallTime};
@@ -241,9 +241,13 @@ impl NamedLicence {
     /// What it says of the resource at `target` of `origin`. A permission under a condition that is not among those met is a denial,
     /// marked as conditional.
     #[must_use]
-    pub fn statements(&self, origin: &Origin, target: &[u8], terms: &Terms) -> Vec<Statement> {
-        let Some(document) = self.file.licence() else { return Vec::new() };
-        document.read(origin.as_str(), target, self.carrier, &terms.conditions, terms.options).statements
+    pub fn read(&self, origin: &Origin, target: &[u8], terms: &Terms) -> RslReading {
+        match self.file.licence() {
+            Some(document) => document.read(origin.as_str(), target, self.carrier, &terms.conditions, terms.options),
+            // Nobody has tried.
+            None if self.file.state == SiteFileState::NotAsked => RslReading::default(),
+            None => RslReading::unfetchable(),
+        }
     }
 }
 
@@ -269,14 +273,16 @@ impl SiteFiles {
         self.tdmrep.is_none() && self.ai_txt.is_none() && self.licences.is_empty()
     }
 
-    /// What the files say of the resource at `target`, but for tdmrep.json, whose later layers take its place.
-    pub fn statements<'a>(
-        &'a self,
-        origin: &'a Origin,
-        target: &'a [u8],
-        terms: &'a Terms,
-    ) -> impl Iterator<Item = Statement> + 'a {
-        let ai_txt = self.ai_txt.iter().filter_map(move |file| file.ai_txt(target));
-        ai_txt.chain(self.licences.iter().flat_map(move |named| named.statements(origin, target, terms)))
+    /// What ai.txt says of the resource at `target`, and each licence. tdmrep.json stands apart: its later layers take its place.
+    #[must_use]
+    pub fn read(&self, origin: &Origin, target: &[u8], terms: &Terms) -> (Vec<Statement>, Remarks) {
+        let mut said: Vec<_> = self.ai_txt.iter().filter_map(|file| file.ai_txt(target)).collect();
+        let mut remarks = Remarks::NONE;
+        for licence in &self.licences {
+            let read = licence.read(origin, target, terms);
+            remarks = remarks.with(&read);
+            said.extend(read.statements);
+        }
+        (said, remarks)
     }
 }

@@ -5,11 +5,11 @@
 use std::time::Duration;
 
 use comity_policy::{
-    Digest, Hold, Judgement, OptOuts, Reason, RobotsCopy, RobotsEvent, RobotsLife, RobotsPolicy, RobotsState,
-    SeededRandom, Terms, WallTime, judge,
+    Digest, GrantDraft, Grants, Hold, Judgement, OptOuts, OverrideDraft, Overrides, Reason, RobotsCopy, RobotsEvent,
+    RobotsLife, RobotsPolicy, RobotsState, SeededRandom, Terms, WallTime, judge,
 };
 use comity_robots::{Dialect, Robots};
-use comity_signals::{Declared, PolicyGroups, Purpose};
+use comity_signals::{Declared, PolicyGroups, Purpose, UseCeiling};
 use comity_url::CrawlUrl;
 
 fn now() -> WallTime {
@@ -128,6 +128,79 @@ fn a_url_is_refused_when_every_declared_purpose_is_denied() {
             _ => None,
         };
         assert_eq!(got, refused, "{name}");
+    }
+}
+
+/// `use=` binds whoever declares a level above it, whatever the purposes; a licence for each purpose, or an override, lifts it.
+#[test]
+fn a_ceiling_refuses_whoever_declares_more() {
+    let (train, search) = (Declared::Judged(Purpose::AiTrain), Declared::Judged(Purpose::Search));
+    let draft = |purposes: &[&str]| GrantDraft {
+        origins: vec!["https://a.test".into()],
+        purposes: purposes.iter().map(ToString::to_string).collect(),
+        basis: Some("licence".into()),
+        reference: Some("L-1".into()),
+        approved_by: Some("Ann Example".into()),
+        expires: Some(now().after(Duration::from_secs(3600))),
+    };
+    let licensed = |purposes: &[&str]| Grants::new(&[draft(purposes)]).unwrap();
+    let none = Grants::default;
+    let [immediate, reference, full] = [UseCeiling::Immediate, UseCeiling::Reference, UseCeiling::Full].map(Some);
+    type Row = (&'static str, Option<UseCeiling>, Vec<Declared>, Grants, Option<Reason>);
+    let above = Some(Reason::SignalUse);
+    let rows: [Row; 13] = [
+        ("use=reference", None, vec![train], none(), None),
+        ("use=reference", immediate, vec![train], none(), None),
+        ("use=reference", reference, vec![train], none(), None),
+        ("use=reference", full, vec![train], none(), above),
+        ("use=immediate, use=full", reference, vec![search], none(), above),
+        ("search=yes, use=reference", full, vec![search], none(), above),
+        ("use=reference", full, vec![Declared::Archive], none(), above),
+        ("use=reference, ai-train=no", full, vec![train], none(), Some(Reason::SignalAiTrain)),
+        ("use=reference, ai-train=no", full, vec![train], licensed(&["ai_train"]), None),
+        ("use=reference, ai-train=yes", full, vec![train], licensed(&["ai_train"]), None),
+        ("use=reference", full, vec![train], licensed(&["search"]), above),
+        ("use=reference", full, vec![train, search], licensed(&["search"]), above),
+        ("use=nothing", full, vec![train], none(), None),
+    ];
+    for (line, level, purposes, grants, wanted) in rows {
+        let life = rules(&format!("User-agent: *\nContent-Signal: {line}\n"));
+        let terms = Terms { purposes, level, grants, ..Terms::default() };
+        let (refused, decision) = match judge(&url("https://a.test/p"), &life, &terms, OptOuts::nobody(), now()) {
+            Judgement::Refuse(refusal) => (Some(refusal.reason()), refusal.decision().clone()),
+            Judgement::Allow(allowance) => (None, allowance.decision().clone()),
+            other => panic!("{line}: {other:?}"),
+        };
+        assert_eq!(refused, wanted, "{line}, {level:?}, {:?}", terms.purposes);
+        assert_eq!(decision.level, level, "{line}");
+        let is_lifted = refused.is_none() && !terms.grants.all().is_empty();
+        assert_eq!(!decision.grants.is_empty() && refused.is_none(), is_lifted, "{line}: what it rests on is named");
+    }
+}
+
+/// An override of access leaves what the group says of uses, the ceiling too; one of signals lifts it.
+#[test]
+fn an_override_of_signals_lifts_a_ceiling_and_one_of_access_does_not() {
+    let life = rules("User-agent: *\nDisallow: /\nContent-Signal: use=immediate\n");
+    for (scope, wanted) in [(vec!["robots"], Some(Reason::SignalUse)), (vec!["robots", "signals"], None)] {
+        let draft = OverrideDraft {
+            id: None,
+            origins: vec!["https://a.test".into()],
+            scope: scope.iter().map(ToString::to_string).collect(),
+            robots_5xx_as_404: false,
+            basis: Some("own_site".into()),
+            justification: Some("Our own site, looked after by us".into()),
+            approved_by: Some("Ann Example".into()),
+            created: Some(now()),
+            expires: Some(now().after(Duration::from_secs(3600))),
+        };
+        let overrides = Overrides::new(&[draft]).unwrap();
+        let terms = Terms { overrides, level: Some(UseCeiling::Full), ..Terms::default() };
+        let refused = match judge(&url("https://a.test/p"), &life, &terms, OptOuts::nobody(), now()) {
+            Judgement::Refuse(refusal) => Some(refusal.reason()),
+            _ => None,
+        };
+        assert_eq!(refused, wanted, "{scope:?}");
     }
 }
 

@@ -163,6 +163,9 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
+    /// Nothing was odd.
+    pub const NONE: Self = Self { kept: Vec::new(), omitted: 0 };
+
     /// The diagnostics kept, at most [`MAX_DIAGNOSTICS_PER_CODE`] of each code.
     #[must_use]
     pub fn as_slice(&self) -> &[Diagnostic] {
@@ -179,6 +182,22 @@ impl Diagnostics {
     #[must_use]
     pub fn contains(&self, code: DiagnosticCode) -> bool {
         self.kept.iter().any(|kept| kept.code == code)
+    }
+
+    /// Adds those of another reading, within the same bounds.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.omitted = self.omitted.saturating_add(other.omitted);
+        for one in other.kept {
+            if self.kept.iter().filter(|kept| kept.code == one.code).count() < MAX_DIAGNOSTICS_PER_CODE {
+                self.kept.push(one);
+            } else {
+                self.omitted = self.omitted.saturating_add(1);
+            }
+        }
+    }
+
+    pub(crate) fn retain(&mut self, keep: impl Fn(&Diagnostic) -> bool) {
+        self.kept.retain(keep);
     }
 
     pub(crate) fn add(&mut self, code: DiagnosticCode, source: Source, place: Place, text: &str) {

@@ -32,7 +32,8 @@
 //! | `purpose` | [`Purpose`], [`Declared`]: what content is wanted for |
 //! | `statement` | [`Statement`], [`Verdict`], [`Source`], [`Place`]: one wish, where it was read, by which document |
 //! | `preferences` | [`Preferences`]: the statements of one resource, combined |
-//! | `resource` | [`ResourceReader`], [`Carriers`], [`ResourceSignals`], [`Constraints`]: all carriers at once |
+//! | `resource` | [`ResourceReader`], [`Carriers`], [`ResourceSignals`]: all carriers at once |
+//! | `constraints` | [`Constraints`], [`Remarks`]: what binds whatever the purpose, and what was odd |
 //! | `options` | [`SignalOptions`], [`Profile`], [`LegacyLabels`], [`OthersTokens`]: how far signals are read beyond their words |
 //! | `robots` | [`RobotsSignals`], [`RobotsReading`], [`robots_preferences`]: the lines of robots.txt |
 //! | `policy_tokens` | [`PolicyToken`]: groups of robots.txt for a use |
@@ -63,6 +64,7 @@
 mod agents;
 mod ai_txt;
 mod aipref;
+mod constraints;
 mod content_signal;
 mod date;
 mod diagnostic;
@@ -86,6 +88,7 @@ mod xrobots;
 
 pub use agents::{AgentClass, AgentGroups};
 pub use ai_txt::{AiTxt, trust_txt};
+pub use constraints::{Constraints, Remarks};
 pub use content_signal::UseCeiling;
 pub use date::UnixSeconds;
 pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, MAX_DIAGNOSTICS_PER_CODE};
@@ -96,7 +99,7 @@ pub use policy_tokens::{PolicyGroups, PolicyToken};
 pub use preferences::Preferences;
 pub use price::{Budget, PaymentAction, PaymentDemand, PaymentKind, Price};
 pub use purpose::{Declared, ParsePurposeError, Purpose};
-pub use resource::{Carriers, Constraints, ResourceReader, ResourceSignals};
+pub use resource::{Carriers, ResourceReader, ResourceSignals};
 pub use robots::{RobotsReading, RobotsSignals, robots_preferences};
 pub use rsl::{RslCarrier, RslConditions, RslDocument, RslPointer, RslPointers, RslReading};
 pub use statement::{Place, Source, Statement, Verdict};

@@ -3,8 +3,8 @@
 use crate::agents::AgentClass;
 use crate::rsl::{RslCarrier, RslDocument, RslPointers};
 use crate::{
-    AiTxt, Diagnostics, HeadFacts, PageReader, Preferences, RobotsSignals, RslConditions, SignalOptions, Statement,
-    TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
+    AiTxt, Constraints, Diagnostics, HeadFacts, PageReader, Preferences, Remarks, RobotsSignals, RslConditions,
+    SignalOptions, Statement, TdmReading, Tdmrep, UnixSeconds,
 };
 
 /// Everything that is at hand about one resource. What was not asked for stays `None`, and says nothing.
@@ -51,34 +51,6 @@ pub struct ResourceSignals {
     pub diagnostics: Vec<Diagnostics>,
 }
 
-/// Wishes that are no purposes (signals reference §1.3).
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent wishes, each named as the records name it")]
-pub struct Constraints {
-    /// False: no link of this page may be followed.
-    pub follow: bool,
-    /// The longest excerpt to be shown, in characters; `None` that no limit was named.
-    pub snippet_max: Option<u32>,
-    /// False: no cached copy is to be shown.
-    pub cache: bool,
-    /// False: images of this page are not to be indexed.
-    pub image_index: bool,
-    /// Denied: images of this page are not for training.
-    pub image_ai_train: Verdict,
-    /// From then on `search` is denied.
-    pub unavailable_after: Option<UnixSeconds>,
-    /// False: no translation is to be offered.
-    pub translate: bool,
-    /// The most that may be done with the content.
-    pub use_ceiling: Option<UseCeiling>,
-    /// The policy next to a TDMRep reservation.
-    pub tdm_policy: Option<String>,
-    /// Licences that were named, RSL or not.
-    pub license_urls: Vec<String>,
-    /// A permission depends on a condition that is not met.
-    pub license_required: bool,
-}
-
 /// Reads all carriers of a resource.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceReader<'a> {
@@ -112,19 +84,9 @@ impl ResourceReader<'_> {
         let inline: Vec<RslDocument> = head.inline_rsl.iter().map(|text| RslDocument::parse(text.as_bytes())).collect();
         let inline = inline.iter().map(|document| read(&(RslCarrier::Inline, document)));
         let licences: Vec<_> = carriers.licences.iter().map(read).chain(inline).collect();
-        let constraints = Constraints {
-            follow: page.follow,
-            snippet_max: page.snippet_max,
-            cache: page.cache,
-            image_index: page.image_index,
-            image_ai_train: page.image_ai_train,
-            unavailable_after: page.unavailable_after,
-            translate: page.translate,
-            use_ceiling: UseCeiling::lower(robots.use_ceiling, page.use_ceiling),
-            tdm_policy: tdm.policy.clone(),
-            license_urls: pointers.urls().map(str::to_owned).collect(),
-            license_required: licences.iter().any(|licence| licence.license_required),
-        };
+        let of_licences = licences.iter().fold(Remarks::NONE, |all, licence| all.with(licence));
+        let read = [Remarks::from(&robots), Remarks::from(&page), Remarks::from(&tdm), Remarks::from(&pointers)];
+        let constraints = read.into_iter().fold(of_licences, Remarks::with).constraints;
         let own = page.preferences(robots.preferences, now);
         let own = tdm.preferences(own).with(licences.iter().flat_map(|licence| licence.statements.iter().cloned()));
         let files = carriers.ai_txt.and_then(|file| file.statement(target)).into_iter();

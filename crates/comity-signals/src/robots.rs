@@ -71,22 +71,29 @@ impl RobotsReading {
         Self { preferences: Preferences::none().with(statements), use_ceiling, others: Vec::new(), diagnostics }
     }
 
+    /// As [`Self::read`], at no cost for a file without a usage line, whose groups nobody compares then.
+    #[must_use]
+    pub fn of_usage(rules: &RuleSet, target: &[u8], options: SignalOptions) -> Self {
+        if is_silent(rules) { Self::default() } else { Self::read(rules, target, options) }
+    }
+
     /// The preferences of [`Self::read`] alone.
     #[must_use]
     pub fn preferences(rules: &RuleSet, target: &[u8], options: SignalOptions) -> Preferences {
-        if is_silent(rules) { Preferences::none() } else { Self::read(rules, target, options).preferences }
+        Self::of_usage(rules, target, options).preferences
     }
 
     /// The same of a target that will be fetched although the rules refuse it: an override lifts the refusal of access, and what
     /// the group says of uses holds all the same.
     #[must_use]
-    pub fn preferences_despite_refusal(rules: &RuleSet, target: &[u8], options: SignalOptions) -> Preferences {
+    pub fn despite_refusal(rules: &RuleSet, target: &[u8], options: SignalOptions) -> Self {
         if is_silent(rules) {
-            return Preferences::none();
+            return Self::default();
         }
         let mut found = Found::default();
-        read_group(&mut found, rules, target, options);
-        Preferences::none().with(found.statements)
+        let use_ceiling = read_group(&mut found, rules, target, options);
+        let Found { statements, diagnostics } = found;
+        Self { preferences: Preferences::none().with(statements), use_ceiling, others: Vec::new(), diagnostics }
     }
 }
 

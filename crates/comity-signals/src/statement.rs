@@ -81,6 +81,12 @@ pub enum Source {
     AiTxt,
     /// `/trust.txt` or `/.well-known/trust.txt` (JournalList, April 2024).
     TrustTxt,
+    /// `crawler-price` and its kin: no use, a condition.
+    HeaderPrice,
+    /// `Retry-After`: no use, a pace.
+    HeaderRetryAfter,
+    /// `RateLimit` and its kin: no use, a pace.
+    HeaderRateLimit,
     /// Terms in prose, as somebody has read them for the operator: no reader of this crate.
     Terms,
 }
@@ -108,6 +114,9 @@ impl Source {
             Self::Rsl => "rsl",
             Self::AiTxt => "ai.txt",
             Self::TrustTxt => "trust.txt",
+            Self::HeaderPrice => "header.crawler-price",
+            Self::HeaderRetryAfter => "header.retry-after",
+            Self::HeaderRateLimit => "header.ratelimit",
             Self::Terms => "terms",
         }
     }
@@ -130,6 +139,9 @@ impl Source {
             Self::Rsl => "RSL-SPEC-1.0, 2025-12-10",
             Self::AiTxt => "ai.txt, Spawning, 2023",
             Self::TrustTxt => "trust.txt, 2024-04",
+            Self::HeaderPrice => "Cloudflare pay per crawl, 2025-07",
+            Self::HeaderRetryAfter => "RFC 9110",
+            Self::HeaderRateLimit => "draft-ietf-httpapi-ratelimit-headers-11",
             Self::Terms => "terms in prose, reviewed for the operator",
         }
     }

@@ -424,6 +424,7 @@ fn gate_config(config: &CrawlConfig, keeper: &Keeper, (state, follows): (Remembe
         reviews: config.reviews.clone(),
         ask: config.signals.ask,
         options: config.signals.options,
+        level: config.signals.level,
         conditions: config.signals.conditions.clone(),
         max_rate: config.max_rate,
         max_rate_domain: config.max_rate_domain,

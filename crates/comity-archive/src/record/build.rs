@@ -6,6 +6,7 @@ use comity_url::{CrawlUrl, Origin};
 use super::absent::{Absent, Why};
 use super::judged::{bounded, decision_record, licences, robots, robots_itself, rule, site_file, terms};
 use super::parts::{agent, cut, discovery, no_time, no_vantage, request, response, time, vantage};
+use super::remarks::{self, ConstraintsRecord};
 use super::{
     ErasureRecord, OmittedRecord, RECORD_SCHEMA, Record, RequestRecord, ResponseRecord, TimeRecord, VantageRecord,
     WarcPlaces,
@@ -178,11 +179,15 @@ fn assemble(
     let tdmrep = site.and_then(|site| site.tdmrep.as_deref()).map(|file| site_file("tdmrep", file, absent));
     let ai_txt = site.and_then(|site| site.ai_txt.as_deref()).map(|file| site_file("ai_txt", file, absent));
     let licences = site.map(|site| licences(site, absent)).unwrap_or_default();
+    let said = basis.decision.map(|decision| &decision.remarks);
+    let (diagnostics, left_out) = said.map(remarks::diagnostics).unwrap_or_default();
     let mut record = assemble_bare_parts(ends, context, parts, made, absent);
     record.errand = errand.to_owned();
     (record.robots, record.rule, record.group) = (robots, rule, group);
     (record.decision, record.signals, record.omitted) = (decision, signals, omitted);
     (record.tdmrep, record.ai_txt, record.licences) = (tdmrep, ai_txt, licences);
+    record.constraints = said.and_then(|said| ConstraintsRecord::of(&said.constraints));
+    (record.diagnostics, record.omitted.diagnostics) = (diagnostics, left_out);
     record.terms = terms(&context.terms);
     record.absent = std::mem::take(absent).into_map();
     record
@@ -203,9 +208,11 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
         absent: BTreeMap::new(),
         agent: agent(made.crawl, absent),
         ai_txt: None,
+        constraints: None,
         crawl: made.crawl.id.clone(),
         decision: None,
         detail: absent.note("detail", ends.detail.map(cut), Why::NoFault),
+        diagnostics: Vec::new(),
         discovery: discovery(context, absent),
         erasure: None,
         errand: "page".to_owned(),

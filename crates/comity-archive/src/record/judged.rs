@@ -147,6 +147,7 @@ pub(super) fn decision_record(decision: &Decision, declared: &[Declared], absent
     };
     DecisionRecord {
         at: decision.decided.to_string(),
+        content_use_level: decision.level.map(|level| level.as_str().to_owned()),
         default_applied: verdicts.clone().any(|(_, verdict)| verdict == Verdict::Unspecified),
         grants: decision.grants.iter().map(grant).collect(),
         optout: absent.note("decision.optout", decision.optout.as_deref().map(optout), Why::NoOptout),
@@ -223,8 +224,11 @@ pub(super) fn bounded(decision: &Decision, absent: &mut Absent) -> (Vec<String>,
     let group: Vec<String> = tokens.iter().take(MAX_TOKENS).map(|token| cut_to(token, MAX_TOKEN)).collect();
     let statements = decision.preferences.statements();
     let kept = kept_statements(statements);
-    let omitted =
-        OmittedRecord { group: (tokens.len() - group.len()) as u64, signals: (statements.len() - kept.len()) as u64 };
+    let omitted = OmittedRecord {
+        diagnostics: 0,
+        group: (tokens.len() - group.len()) as u64,
+        signals: (statements.len() - kept.len()) as u64,
+    };
     (group, kept.into_iter().enumerate().map(|(n, s)| signal(n, s, absent)).collect(), omitted)
 }
 
@@ -250,18 +254,22 @@ fn signal(n: usize, statement: &Statement, absent: &mut Absent) -> SignalRecord 
             statement.path.as_deref().map(|path| cut_to(path, MAX_RAW)),
             Why::EveryPath,
         ),
-        place: match statement.place {
-            Place::Whole => "whole".to_owned(),
-            Place::Line(n) => format!("line {n}"),
-            Place::Header(n) => format!("header {n}"),
-            Place::Rule(n) => format!("rule {n}"),
-            Place::Element(n) => format!("element {n}"),
-        },
+        place: place(statement.place),
         purpose: statement.purpose.as_str().to_owned(),
         raw: cut_to(&statement.raw, MAX_RAW),
         reservation: statement.reservation,
         source: statement.source.as_str().to_owned(),
         spec: statement.source.spec().to_owned(),
         verdict: statement.verdict.as_str().to_owned(),
+    }
+}
+
+pub(super) fn place(place: Place) -> String {
+    match place {
+        Place::Whole => "whole".to_owned(),
+        Place::Line(n) => format!("line {n}"),
+        Place::Header(n) => format!("header {n}"),
+        Place::Rule(n) => format!("rule {n}"),
+        Place::Element(n) => format!("element {n}"),
     }
 }

@@ -6,12 +6,16 @@ pub(crate) mod erasure;
 mod judged;
 pub(crate) mod metadata;
 mod parts;
+mod places;
+mod remarks;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use erasure::ErasureRecord;
+pub use places::{RawText, WarcPlace, WarcPlaces};
+pub use remarks::{ConstraintsRecord, DiagnosticRecord, OmittedRecord, PriceRecord};
 
 /// The schema that [`Record`] is an instance of.
 pub const RECORD_SCHEMA: &str = "comity-record/1";
@@ -31,12 +35,18 @@ pub struct Record {
     /// What was known of the site's ai.txt; left out where it was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ai_txt: Option<SiteFileRecord>,
+    /// What the site asks whatever the purpose; left out where that is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constraints: Option<ConstraintsRecord>,
     /// Name or id of the crawl.
     pub crawl: String,
     /// What was decided and when; null where nothing had to be decided.
     pub decision: Option<DecisionRecord>,
     /// More about a failure, for people.
     pub detail: Option<String>,
+    /// What was odd about the signals that were read, at most 32; left out where nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<DiagnosticRecord>,
     /// How the URL was found.
     pub discovery: Discovery,
     /// What was erased; only in records of errand `erasure`.
@@ -94,15 +104,6 @@ pub struct Record {
     pub warc: Option<WarcPlaces>,
 }
 
-/// What was left out of a record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OmittedRecord {
-    /// Group tokens.
-    pub group: u64,
-    /// Statements.
-    pub signals: u64,
-}
-
 /// Who asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRecord {
@@ -127,6 +128,9 @@ pub struct AgentRecord {
 pub struct DecisionRecord {
     /// When.
     pub at: String,
+    /// The most that is done with content: `immediate`, `reference` or `full`; left out where none is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_use_level: Option<String>,
     /// True when a declared purpose was decided by the setting for silence.
     pub default_applied: bool,
     /// The grants that it relies on; left out where there are none.
@@ -481,52 +485,4 @@ pub struct TlsRecord {
     pub cipher: String,
     /// `tls/1.2` or `tls/1.3`.
     pub version: String,
-}
-
-/// Where the WARC records of the event lie. Offsets and lengths are compressed bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WarcPlaces {
-    /// Final name of the file.
-    pub file: String,
-    /// Where the metadata record begins.
-    pub metadata_offset: u64,
-    /// The request record.
-    pub request: Option<WarcPlace>,
-    /// The response record.
-    pub response: Option<WarcPlace>,
-}
-
-/// One WARC record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WarcPlace {
-    /// Its `WARC-Record-ID`, without angle brackets.
-    pub id: String,
-    /// Length of its gzip member.
-    pub length: u64,
-    /// Where its gzip member begins.
-    pub offset: u64,
-}
-
-/// Bytes from outside: text where they are UTF-8, else `{"base64": "…"}`. Nothing is lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum RawText {
-    /// UTF-8.
-    Text(String),
-    /// Anything else.
-    Bytes {
-        /// Base64 of the bytes (RFC 4648 §4).
-        base64: String,
-    },
-}
-
-impl RawText {
-    /// Wraps bytes from outside.
-    #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
-        std::str::from_utf8(bytes).map_or_else(
-            |_| Self::Bytes { base64: data_encoding::BASE64.encode(bytes) },
-            |text| Self::Text(text.to_owned()),
-        )
-    }
 }

@@ -16,7 +16,7 @@ use comity_policy::{
     Capture, Clock, Decision, Digest, Errand, Identity, Instant, Protocol, Random, Reason, RobotsEvidence, RobotsState,
     RuleEvidence, SeededRandom, Spool, Timings, TlsFacts, Vantage, WallTime,
 };
-use comity_signals::{Declared, Place, Preferences, Purpose, Source, Statement, Verdict};
+use comity_signals::{Declared, Place, Preferences, Purpose, Remarks, Source, Statement, Verdict};
 use comity_url::{CrawlUrl, Origin};
 
 pub(crate) const START: i64 = 1_796_030_100_250;
@@ -171,6 +171,8 @@ pub(crate) fn decision(reason: Reason, kind: &'static str, pattern: &str) -> Arc
         again: WallTime::from_unix_millis(START),
         before: None,
         silence: comity_policy::Silence::Proceed,
+        remarks: Remarks::NONE,
+        level: None,
         grants: Vec::new(),
     })
 }

@@ -52,11 +52,12 @@ async fn what_a_record_leaves_out_is_found() {
         .robots(robots)
         .page("/.well-known/tdmrep.json", Answer::status(200).content("application/json", tdm))
         .page("/ai.txt", Answer::text("User-agent: *\nDisallow: /train\n"))
-        .page("/", Answer::page(["/closed", "/train", "/link"]))
+        .page("/", Answer::page(["/closed", "/train", "/link", "/shown"]))
+        .page("/shown", Answer::text("x").field("Content-Signal", "use=reference"))
         .page("/closed", Answer::text("x"))
         .page("/train", Answer::text("x"))
         .page("/link", link(Answer::text("x")));
-    let rows: [(&str, &str, Forge, &str); 8] = [
+    let rows: [(&str, &str, Forge, &str); 11] = [
         (
             "the licence of robots.txt",
             "/link",
@@ -95,11 +96,20 @@ async fn what_a_record_leaves_out_is_found() {
             |one| drop(one["robots"].as_object_mut().unwrap().remove("others")),
             "others",
         ),
+        ("that it is used further than it may be", "/shown", |_| {}, "by its evidence use= is"),
+        ("the ceiling", "/shown", |one| drop(one.as_object_mut().unwrap().remove("constraints")), "of use="),
+        (
+            "the level",
+            "/shown",
+            |one| drop(one["decision"].as_object_mut().unwrap().remove("content_use_level")),
+            "declares the use level",
+        ),
         ("nothing but the denial", "/train", |_| {}, "its evidence denied"),
     ];
     // Kept under a grant, as a crawler that heeds nothing would keep it.
     let grants = |file: &mut ConfigFile| {
         reads_all(file);
+        file.signals.content_use_level = Some("full".to_owned());
         file.grants = Some(vec![comity::config::GrantSection {
             origins: Some(vec![format!("http://{}", name(0))]),
             purposes: Some(vec!["ai_train".to_owned()]),

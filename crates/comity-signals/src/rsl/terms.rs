@@ -3,6 +3,7 @@ use std::cmp::Reverse;
 use super::document::{Content, Licence, Limits, RslDocument, UsageList};
 use super::pointer::RslCarrier;
 use super::usage::Usage;
+use crate::diagnostic::DiagnosticCode;
 use crate::found::{Carried, Found, Ground};
 use crate::{Diagnostics, Place, Profile, Purpose, SignalOptions, Source, Statement, Verdict};
 
@@ -26,6 +27,17 @@ pub struct RslReading {
     pub license_required: bool,
     /// What was odd.
     pub diagnostics: Diagnostics,
+}
+
+impl RslReading {
+    /// Of a document that is named and could not be had.
+    #[must_use]
+    pub fn unfetchable() -> Self {
+        let at = Carried { source: Source::Rsl, place: Place::Whole, raw: "", path: None };
+        let mut found = Found::default();
+        found.note(DiagnosticCode::RslUnfetchable, at, "");
+        Self { diagnostics: found.diagnostics, ..Self::default() }
+    }
 }
 
 /// The uses in the order of records.

@@ -9,7 +9,7 @@ use super::{ConfigError, ConfigFile};
 /// Keys that say what the crawl means: who asks, what for, where, and by which rules. A URL that was decided under one
 /// value must not stand beside one decided under another without anybody having said so. Our choice: everything else
 /// (paces, limits, archive) only says how fast and how long.
-const MEANING: [&str; 28] = [
+const MEANING: [&str; 29] = [
     "agent.name",
     "agent.contact",
     "agent.tokens",
@@ -32,6 +32,7 @@ const MEANING: [&str; 28] = [
     "signals.signal_lenient_values",
     "signals.infer_from_ai_tokens",
     "signals.infer_min_tokens",
+    "signals.content_use_level",
     "signals.rsl_user",
     "signals.rsl_geo",
     "signals.satisfies",

@@ -60,6 +60,7 @@ impl GateSettings {
             silence: said.silence,
             ask: said.ask,
             options: said.options,
+            level: said.level,
             conditions: said.conditions,
             grants: signals::grants(file.grants.as_deref())?,
             reviews: signals::reviews(file.terms.as_deref())?,

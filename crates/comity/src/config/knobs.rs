@@ -1,6 +1,6 @@
 //! How far `[signals]` reads signals beyond their own words, and which conditions of licences are met (signals reference §1.5).
 
-use comity_signals::{LegacyLabels, OthersTokens, Profile, RslConditions, SignalOptions};
+use comity_signals::{LegacyLabels, OthersTokens, Profile, RslConditions, SignalOptions, UseCeiling};
 
 use super::keys::{self, Kind};
 use super::resolve::one_of;
@@ -44,6 +44,15 @@ pub(super) fn options(typed: &SignalsSection) -> Result<SignalOptions, ConfigErr
     })
 }
 
+const LEVELS: [(&str, UseCeiling); 3] =
+    [("immediate", UseCeiling::Immediate), ("reference", UseCeiling::Reference), ("full", UseCeiling::Full)];
+
+/// The most that is done with content.
+pub(super) fn level(typed: &SignalsSection) -> Result<Option<UseCeiling>, ConfigError> {
+    let word = typed.content_use_level.as_deref();
+    word.map(|word| one_of("[signals] content_use_level", Some(word), &LEVELS)).transpose()
+}
+
 /// What the operator is and does, for licences that ask.
 pub(super) fn conditions(typed: &SignalsSection) -> Result<RslConditions, ConfigError> {
     let word = |key: &str, typed: &str| {
@@ -79,6 +88,7 @@ pub(super) fn resolved(settings: &SignalSettings, file: &mut SignalsSection) {
     file.aipref_legacy = word_of(&LEGACY, aipref_legacy);
     file.signal_lenient_values = Some(signal_lenient_values);
     (file.infer_from_ai_tokens, file.infer_min_tokens) = (word_of(&INFER, infer), Some(least));
+    file.content_use_level = settings.level.map(|level| level.as_str().to_owned());
     let RslConditions { user, region, satisfies } = settings.conditions.clone();
     (file.rsl_user, file.rsl_geo, file.satisfies) = (user, region, Some(satisfies));
 }
@@ -144,6 +154,15 @@ mod tests {
     }
 
     #[test]
+    fn a_level_is_read_and_shown_again() {
+        for (word, wanted) in LEVELS {
+            let read = resolve(&format!("content_use_level = \"{word}\"")).unwrap();
+            assert_eq!((read.signals.level, level(&read.resolved().signals).unwrap()), (Some(wanted), Some(wanted)));
+        }
+        assert_eq!(resolve("").unwrap().signals.level, None);
+    }
+
+    #[test]
     fn what_is_no_value_is_refused_at_its_key() {
         let rows = [
             ("profile = \"bold\"", "profile"),
@@ -152,6 +171,7 @@ mod tests {
             ("infer_from_ai_tokens = \"deny\"\ninfer_min_tokens = 0", "infer_min_tokens"),
             ("infer_from_ai_tokens = \"deny\"\ninfer_min_tokens = 1001", "infer_min_tokens"),
             ("infer_min_tokens = 2", "infer_min_tokens"),
+            ("content_use_level = \"all\"", "content_use_level"),
             ("rsl_user = \"any\"", "rsl_user"),
             ("rsl_geo = \"eu\"", "rsl_geo"),
             ("rsl_geo = \"Europe\"", "rsl_geo"),

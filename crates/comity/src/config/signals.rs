@@ -8,7 +8,7 @@ use comity_policy::{
     Grant, GrantDraft, GrantError, Grants, Review, ReviewDraft, ReviewError, Reviews, Silence, WallTime,
 };
 use comity_robots::Dialect;
-use comity_signals::{RslConditions, SignalOptions};
+use comity_signals::{RslConditions, SignalOptions, UseCeiling};
 use serde::{Deserialize, Serialize};
 
 use super::resolve::one_of;
@@ -184,6 +184,8 @@ pub struct SignalSettings {
     pub options: SignalOptions,
     /// Which conditions of RSL licences are met.
     pub conditions: RslConditions,
+    /// The most that is done with content, where that is declared.
+    pub level: Option<UseCeiling>,
 }
 
 const SILENCES: [(&str, Silence); 2] = [("proceed", Silence::Proceed), ("refuse", Silence::Refuse)];
@@ -201,6 +203,7 @@ pub(super) fn signals(file: &ConfigFile) -> Result<SignalSettings, ConfigError> 
         },
         options: knobs::options(&file.signals)?,
         conditions: knobs::conditions(&file.signals)?,
+        level: knobs::level(&file.signals)?,
     })
 }
 

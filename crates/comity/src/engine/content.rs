@@ -7,10 +7,11 @@ use bytes::Bytes;
 use comity_extract::{PageLimits, PageReader};
 use comity_fetch::{Keep, Read, ResponseHead};
 use comity_gate::Gate;
-use comity_policy::{Answered, Content, Decision, Reason, SiteFile, Stage};
+use comity_policy::{Answered, Content, Decision, PaceFields, PaceNote, Reason, SiteFile, Stage, WallTime};
 use comity_robots::ProductToken;
 use comity_signals::{
-    HeadFacts, PageReader as SignalReader, PageSignals, RslPointers, Statement, TdmReading, UnixSeconds,
+    DiagnosticCode, HeadFacts, PageReader as SignalReader, PageSignals, PaymentDemand, Remarks, RslPointers, Source,
+    Statement, TdmReading, UnixSeconds,
 };
 use comity_url::CrawlUrl;
 
@@ -24,6 +25,8 @@ pub(super) struct ContentJudge {
     before: Arc<Decision>,
     /// Those fields of the head that speak about use.
     fields: Vec<(String, Bytes)>,
+    /// What the head asks beside.
+    asked: Remarks,
     image: bool,
     /// Reads the head of a page that is no page of the crawl, such as an error's.
     aside: Option<Box<PageReader>>,
@@ -53,12 +56,14 @@ const SPEAKING: [&str; 7] =
 impl ContentJudge {
     pub(super) fn new(gate: Gate, tokens: &[ProductToken], url: CrawlUrl, before: Arc<Decision>) -> Self {
         let (tokens, fields) = (tokens.to_vec(), Vec::new());
-        Self { gate, tokens, url, before, fields, image: false, aside: None, ruling: None, hidden: false }
+        let asked = Remarks::NONE;
+        Self { gate, tokens, url, before, fields, asked, image: false, aside: None, ruling: None, hidden: false }
     }
 
     /// The head came; `more` when a page follows that may speak, too. False when the answer is withheld already.
     pub(super) fn head(&mut self, head: &ResponseHead<'_>, more: bool) -> bool {
         let speaks = |name: &str| SPEAKING.iter().any(|known| name.eq_ignore_ascii_case(known));
+        self.asked = asked(head, self.gate.clock().wall());
         self.fields = head.fields.iter().filter(|(name, _)| speaks(name)).cloned().collect();
         self.image =
             head.content_type().is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("image/"));
@@ -131,27 +136,33 @@ impl ContentJudge {
         let read =
             |token: &ProductToken| SignalReader { token: token.as_str(), image, options }.read(&self.fields, facts);
         let signals: Vec<PageSignals> = self.tokens.iter().map(read).collect();
-        let licences = PageLicences::read(&self.gate, &self.url, &self.fields, facts);
+        let pointers = RslPointers::read(None, &self.fields, facts);
+        let licences = PageLicences::read(&self.gate, &self.url, &pointers, facts);
         let follow = signals.iter().all(|signals| signals.follow);
-        let is_silent = signals.iter().all(|one| one.statements.is_empty() && one.unavailable_after.is_none())
+        let is_silent = signals.iter().all(is_silent)
             && facts.tdm_reservation.is_empty()
-            && names_no_licence(&self.fields, facts)
+            // Also where none is asked for: a later run may ask, and has to hear it then.
+            && facts.inline_rsl.is_empty() && pointers.documents.is_empty()
             && !self.fields.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("tdm-"));
         let said = |signals: &PageSignals| -> Vec<Statement> {
             signals.statements.iter().chain(signals.expired(now)).cloned().collect()
         };
         // What the later layers of TDMRep say takes the place of the earlier ones, so it counts once none can follow: before
         // that, what the file said stands.
-        let known = if more && stage == Stage::Headers {
-            self.before.preferences.clone()
+        let before = self.before.remarks.clone().with(self.asked.clone()).with(&pointers);
+        let (known, remarks) = if more && stage == Stage::Headers {
+            (self.before.preferences.clone(), before)
         } else {
-            self.tdm(facts).preferences(self.before.preferences.clone())
+            let tdm = self.tdm(facts);
+            (tdm.preferences(self.before.preferences.clone()), before.without_tdm().with(&tdm))
         };
-        let preferences =
-            known.with(signals.iter().flat_map(said)).with(self.gate.licensed(&licences.known, &self.url));
+        let (licensed, of_licences) = self.gate.licensed(&licences.known, &self.url);
+        let preferences = known.with(signals.iter().flat_map(said)).with(licensed);
+        let remarks = signals.iter().fold(remarks, |all, one| all.with(one)).with(of_licences);
         // A licence that is yet to be learnt may break a silence: what it leaves is decided a last time.
         let more = more || licences.has_unknown();
-        let answered = Answered { preferences, licences: licences.known.clone(), stage, more, hidden: self.hidden };
+        let answered =
+            Answered { preferences, licences: licences.known.clone(), stage, more, remarks, hidden: self.hidden };
         let (keep, decision) = match self.gate.judge_content(&self.before, answered, self.url.origin()) {
             Content::Keep(permit, decision) => (Keep::Keep(permit), decision),
             Content::Withhold(decision) if decision.reason == Reason::SignalUnspecified => (Keep::Silent, decision),
@@ -162,7 +173,19 @@ impl ContentJudge {
     }
 }
 
-/// Whether no licence is named or held, also where none is asked for: a later run may ask, and has to hear it then.
-fn names_no_licence(fields: &[(String, Bytes)], facts: &HeadFacts) -> bool {
-    facts.inline_rsl.is_empty() && RslPointers::read(None, fields, facts).documents.is_empty()
+/// Whether fields and metas ask for nothing.
+fn is_silent(said: &PageSignals) -> bool {
+    said.statements.is_empty() && said.unavailable_after.is_none() && said.use_ceiling.is_none()
+}
+
+/// What an answer asks of who asks: a price, and paces that cannot be read.
+fn asked(head: &ResponseHead<'_>, now: WallTime) -> Remarks {
+    let status = head.status;
+    let demand = PaymentDemand::read(status, head.fields, None);
+    let remarks = demand.map(|demand| Remarks::from(&demand)).unwrap_or_default();
+    let fields = head.fields.iter().map(|(name, value)| (name.as_str(), &**value));
+    PaceFields::read(fields, now).notes.into_iter().fold(remarks, |all, note| match note {
+        PaceNote::RetryAfterInvalid => all.noting(DiagnosticCode::RetryAfterInvalid, Source::HeaderRetryAfter),
+        PaceNote::RateLimitUnparsable => all.noting(DiagnosticCode::RatelimitUnparsable, Source::HeaderRateLimit),
+    })
 }

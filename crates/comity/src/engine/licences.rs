@@ -38,7 +38,7 @@ pub(super) struct PageLicences {
 }
 
 impl PageLicences {
-    pub(super) fn read(gate: &Gate, url: &CrawlUrl, fields: &[(String, Bytes)], facts: &HeadFacts) -> Self {
+    pub(super) fn read(gate: &Gate, url: &CrawlUrl, pointers: &RslPointers, facts: &HeadFacts) -> Self {
         let mut found = Self::default();
         if !gate.asks().licences {
             return found;
@@ -54,7 +54,7 @@ impl PageLicences {
             found.known.push(NamedLicence { url: url.clone(), carrier: RslCarrier::Inline, file: Arc::new(file) });
             found.inline.push((digest, bytes));
         }
-        for pointer in RslPointers::read(None, fields, facts).documents.into_iter().take(NamedLicence::MOST) {
+        for pointer in pointers.documents.iter().take(NamedLicence::MOST) {
             let Ok(url) = CrawlUrl::parse(&pointer.url) else { continue };
             match gate.named_licence(&url) {
                 Some(file) => found.known.push(NamedLicence { url, carrier: pointer.carrier, file }),
@@ -130,13 +130,14 @@ impl Shared {
 
     fn decided_again(&self, trip: &Trip, mut ruling: Ruling, learnt: Vec<NamedLicence>) -> Ruling {
         let Some(before) = ruling.decision.before.clone() else { return ruling };
-        let said = self.gate.licensed(&learnt, &trip.url);
+        let (said, remarks) = self.gate.licensed(&learnt, &trip.url);
         ruling.licences.known.extend(learnt);
         let answered = Answered {
             preferences: ruling.decision.preferences.clone().with(said),
             licences: ruling.licences.known.clone(),
             stage: ruling.decision.stage,
             more: false,
+            remarks: ruling.decision.remarks.clone().with(remarks),
             hidden: ruling.hidden,
         };
         ruling.decision = match self.gate.judge_content(&before, answered, trip.url.origin()) {

@@ -121,6 +121,47 @@ async fn is_kept_under(site: Site, says: Says, purpose: &str) -> bool {
     found.outcome == "fetched" && found.reason.starts_with("ok")
 }
 
+/// A ceiling refuses before the fetch where robots.txt has it, and withholds where the answer has it, whatever the purpose.
+#[tokio::test(start_paused = true)]
+async fn a_ceiling_binds_who_declares_a_level() {
+    let line = |level: &str| {
+        Site::new().robots(format!("User-agent: *\nContent-Signal: search=yes, use={level}\n")).page("/", html(""))
+    };
+    let field = |level: &str| Site::new().page("/", html("").field("Content-Signal", format!("use={level}")));
+    type Row = (&'static str, Option<&'static str>, Option<&'static str>, bool);
+    let rows: [Row; 8] = [
+        ("nothing is declared", Some("immediate"), None, true),
+        ("the same", Some("reference"), Some("reference"), true),
+        ("below", Some("full"), Some("reference"), true),
+        ("above", Some("reference"), Some("full"), false),
+        ("far above", Some("immediate"), Some("full"), false),
+        ("above the lowest", Some("immediate"), Some("reference"), false),
+        ("no ceiling", None, Some("full"), true),
+        ("no such ceiling", Some("anything"), Some("full"), true),
+    ];
+    for (name, ceiling, level, is_kept) in rows {
+        for by_robots in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let plain = || Site::new().page("/", html(""));
+            let site = ceiling.map_or_else(plain, if by_robots { line } else { field });
+            let (net, observer) = web([site.name("a.test").page("/linked", Answer::text("linked"))]);
+            let set = |file: &mut ConfigFile| file.signals.content_use_level = level.map(ToOwned::to_owned);
+            finish(crawl(&net, dir.path(), &["archive"]), set).await;
+            let found = record(dir.path(), "http://a.test/");
+            let decision = found.decision.unwrap();
+            let wanted = if is_kept { "ok" } else { "signal.use_ceiling" };
+            assert!(decision.reason.starts_with(wanted), "{name}, by robots.txt {by_robots}: {decision:?}");
+            assert_eq!(found.request.is_some(), is_kept || !by_robots, "{name}");
+            let known = ceiling.filter(|ceiling| *ceiling != "anything");
+            let held = found.constraints.and_then(|held| held.use_ceiling);
+            assert_eq!((held.as_deref(), decision.content_use_level.as_deref()), (known, level), "{name}");
+            let is_odd = found.diagnostics.iter().any(|one| one.code == "signal_bad_value");
+            assert_eq!(is_odd, ceiling == Some("anything"), "{name}");
+            check(dir.path(), &observer);
+        }
+    }
+}
+
 /// What agents of others meet is on record by default, with their own groups, for what is fetched and for what is refused.
 #[tokio::test(start_paused = true)]
 async fn what_agents_of_others_meet_is_on_record() {

@@ -69,6 +69,7 @@ impl Asker {
         fetch.gate.ask = AskFiles { tdmrep: config.signals.ask.tdmrep, ..AskFiles::default() };
         fetch.gate.silence = config.signals.silence;
         fetch.gate.options = config.signals.options;
+        fetch.gate.level = config.signals.level;
         fetch.gate.conditions = config.signals.conditions.clone();
         fetch.gate.grants = config.grants.clone();
         fetch.gate.reviews = config.reviews.clone();

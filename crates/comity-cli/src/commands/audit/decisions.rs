@@ -7,7 +7,7 @@ use comity_archive::{DecisionRecord, GrantRecord, Record, RobotsRecord, read_rec
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
 use comity_signals::{
     AgentGroups, AiTxt, PolicyGroups, Purpose, RslCarrier, RslConditions, RslDocument, SignalOptions, Source,
-    Statement, Tdmrep,
+    Statement, Tdmrep, UseCeiling,
 };
 use comity_url::Origin;
 
@@ -106,7 +106,8 @@ impl<'a> Decisions<'a> {
             let options = settings.map(|settings| settings.options).unwrap_or_default();
             let (rules, policies, agents, tdmrep) = (&rules, &policies, &agents, tdmrep.as_ref());
             let said = SiteSaid { rules, policies, agents, tdmrep, others, options };
-            wrong(record, &said, settings.map(|settings| settings.silence), &verdict, &target)
+            let above = settings.and_then(|settings| above(record, &said, settings.level, &target));
+            above.or_else(|| wrong(record, &said, settings.map(|settings| settings.silence), &verdict, &target))
         })
     }
 
@@ -222,6 +223,33 @@ fn decided_otherwise(decision: &DecisionRecord, silence: Option<Silence>) -> Opt
     })
 }
 
+/// A level or a lowest `use=` that the record gets wrong, and a page that was kept, or refused, against them.
+fn above(record: &Record, said: &SiteSaid<'_>, level: Option<UseCeiling>, target: &[u8]) -> Option<String> {
+    let decision = record.decision.as_ref().filter(|_| record.errand == "page")?;
+    let reason = Reason::from_code(&decision.reason)?;
+    let is_refused = reason == Reason::SignalUse;
+    // Other refusals come before it.
+    if !(is_refused || reason.is_ok() && record.request.is_some()) {
+        return None;
+    }
+    let (stated, wanted) = (decision.content_use_level.as_deref(), level.map(UseCeiling::as_str));
+    if stated != wanted {
+        return Some(format!("it declares the use level {stated:?}, its configuration {wanted:?}"));
+    }
+    let level = level?;
+    let found = signals::ceiling(record, said, target);
+    let stated = record.constraints.as_ref().and_then(|held| held.use_ceiling.as_deref());
+    let words = found.map(UseCeiling::as_str);
+    if stated != words {
+        return Some(format!("it says {stated:?} of use=, its evidence {words:?}"));
+    }
+    let has_grant = |purpose: &String| decision.grants.iter().any(|grant| grant.purpose == *purpose);
+    let is_granted = record.agent.purposes.iter().all(has_grant);
+    let is_above = found.is_some_and(|ceiling| level > ceiling) && !is_granted;
+    (is_above != is_refused)
+        .then(|| format!("it says {reason}, by its evidence use= is {words:?}, and {} is declared", level.as_str()))
+}
+
 fn wrong(
     record: &Record,
     said: &SiteSaid<'_>,
@@ -262,8 +290,9 @@ fn wrong(
         (stated != found.as_str())
             .then(|| format!("it says {stated} for {}, its evidence {}", purpose.as_str(), found.as_str()))
     });
-    let by_signal = Reason::from_code(&decision.reason)
-        .is_some_and(|reason| reason.is_signal() && reason != Reason::SignalUnspecified);
+    let is_denial =
+        |reason: Reason| reason.is_signal() && !matches!(reason, Reason::SignalUnspecified | Reason::SignalUse);
+    let by_signal = Reason::from_code(&decision.reason).is_some_and(is_denial);
     differs
         .or_else(|| {
             let is_wrong = by_signal && !signals::denies_all(record, &preferences);

@@ -4,7 +4,7 @@ use comity_archive::{RawText, Record};
 use comity_robots::RuleSet;
 use comity_signals::{
     AgentGroups, HeadFacts, PageReader, PolicyGroups, Preferences, Purpose, RobotsMeta, RobotsReading, SignalOptions,
-    Source, Statement, TdmReading, Tdmrep, UnixSeconds, Verdict,
+    Source, Statement, TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
 };
 
 /// What the site says beside the answer, as far as it is at hand.
@@ -37,6 +37,15 @@ impl SiteSaid<'_> {
             None => known,
         }
     }
+}
+
+/// The lowest `use=` that the evidence of `record` holds.
+pub(super) fn ceiling(record: &Record, site: &SiteSaid<'_>, target: &[u8]) -> Option<UseCeiling> {
+    let by_robots = RobotsReading::of_usage(site.rules, target, site.options).use_ceiling;
+    let has_two = record.decision.as_ref().is_some_and(|decision| !decision.stages.is_empty());
+    let fields = fields(record).filter(|_| has_two).unwrap_or_default();
+    let said = PageReader { token: "", image: false, options: site.options }.read(&fields, &HeadFacts::default());
+    UseCeiling::lower(by_robots, said.use_ceiling)
 }
 
 /// The preferences that `record` should hold; `None` where it does not say enough: statements were left out, or it was written

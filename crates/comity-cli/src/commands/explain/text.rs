@@ -1,6 +1,6 @@
 //! One record for people: the outcome first, then everything it rests on.
 
-use comity_archive::Record;
+use comity_archive::{ConstraintsRecord, Record};
 
 use super::copy::Mark;
 use super::found::Found;
@@ -101,6 +101,14 @@ fn use_of(record: &Record, facts: &mut Facts) {
     for link in &record.terms {
         facts.push(("terms", format!("{} {}", link.rel, link.url)));
     }
+    facts.extend(record.constraints.iter().flat_map(constraints).map(|wish| ("asks", wish)));
+    for one in &record.diagnostics {
+        let text = if one.text.is_empty() { String::new() } else { format!(" ({})", one.text) };
+        facts.push(("odd", format!("{} {}: {}{text}", one.source, one.place, one.code)));
+    }
+    if let Some(level) = record.decision.as_ref().and_then(|decision| decision.content_use_level.as_ref()) {
+        facts.push(("use level", format!("{level}, as declared")));
+    }
     for (purpose, one) in record.decision.iter().flat_map(|decision| &decision.purposes) {
         facts.push(("purpose", format!("{purpose}: {}, {}", one.verdict, one.decision)));
     }
@@ -113,6 +121,27 @@ fn use_of(record: &Record, facts: &mut Facts) {
             ),
         ));
     }
+}
+
+/// What binds whatever the purpose, a line each.
+fn constraints(held: &ConstraintsRecord) -> Vec<String> {
+    let no = |wish: Option<bool>, words: &str| (wish == Some(false)).then(|| words.to_owned());
+    let price = held.price.as_ref();
+    let wishes = [
+        no(held.follow, "no link to be followed"),
+        no(held.cache, "no cached copy"),
+        held.snippet_max.map(|most| format!("excerpts of {most} characters at most")),
+        no(held.image_index, "no index of its images"),
+        held.image_ai_train.as_ref().map(|_| "no training on its images".to_owned()),
+        no(held.translate, "no translation"),
+        held.unavailable_after.as_ref().map(|date| format!("not in an index after {date}")),
+        held.use_ceiling.as_ref().map(|ceiling| format!("use={ceiling} at most")),
+        held.tdm_policy.as_ref().map(|url| format!("its policy for mining: {url}")),
+        held.license_required.map(|_| "a licence whose condition is not met".to_owned()),
+        price.map(|price| format!("{} {} for it", price.currency, price.amount)),
+    ];
+    let licences = held.license_urls.iter().map(|url| format!("its licence: {url}"));
+    wishes.into_iter().flatten().chain(licences).collect()
 }
 
 /// How it was found, when it was decided and asked, and by whom.

@@ -122,6 +122,13 @@ pub(super) const SIGNALS: Section = Section {
         .within("1", "1000")
         .source("decision 46"),
         Key::new(
+            "content_use_level",
+            Choice(&["immediate", "reference", "full"]),
+            None("not declared: `use=` of Content-Signal refuses nothing"),
+            "The most that you do with content: where `use=` of Content-Signal permits less, it is refused.",
+        )
+        .source("decision 80"),
+        Key::new(
             "rsl_user",
             Choice(&["commercial", "non-commercial", "education", "government", "personal"]),
             None("not known: what is permitted to one class is not permitted to you"),
