@@ -205,6 +205,7 @@ pub(crate) struct WaczArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line, each of its own")]
 pub(crate) struct AuditArgs {
     /// The crawl directory.
     pub(crate) dir: PathBuf,
@@ -220,6 +221,9 @@ pub(crate) struct AuditArgs {
     /// Hold every request against robots.txt, those too that an override let through.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Do not read the pages again: faster, and what only a page says of its use is believed of its record.
+    #[arg(long)]
+    pub(crate) no_pages: bool,
     /// Print what was found as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

@@ -48,6 +48,7 @@ mod collect;
 mod content_type;
 mod form;
 mod html;
+mod kinds;
 mod likeness;
 mod limits;
 mod link;
@@ -67,6 +68,7 @@ mod text_urls;
 
 pub use charset::{Charset, CharsetSource};
 pub use content_type::ContentKind;
+pub use kinds::{LIST_TYPES, PAGE_TYPES};
 pub use likeness::{DuplicateBudget, Likeness, LinkAllowance, TextSketch};
 pub use limits::PageLimits;
 pub use link::{Link, LinkTag};

@@ -23,6 +23,20 @@ fn reads_all(file: &mut ConfigFile) {
     (file.signals.ai_txt, file.signals.licences) = (Some(true), Some(true));
 }
 
+/// Kept under a grant, as a crawler that heeds nothing would keep it.
+fn licensed(file: &mut ConfigFile) {
+    reads_all(file);
+    file.signals.content_use_level = Some("full".to_owned());
+    file.grants = Some(vec![comity::config::GrantSection {
+        origins: Some(vec![format!("http://{}", name(0))]),
+        purposes: Some(vec!["ai_train".to_owned()]),
+        basis: Some("licence".to_owned()),
+        reference: Some("L-1".to_owned()),
+        approved_by: Some("Ann".to_owned()),
+        expires: Some(comity::config::Moment("2099-12-31T00:00:00Z".parse().unwrap())),
+    }]);
+}
+
 /// Takes every trace of a denial of training out of a record, and lets it say that the page may be kept.
 fn whitewash(record: &mut Value) {
     let said = record["signals"].as_array().cloned().unwrap_or_default();
@@ -106,22 +120,9 @@ async fn what_a_record_leaves_out_is_found() {
         ),
         ("nothing but the denial", "/train", |_| {}, "its evidence denied"),
     ];
-    // Kept under a grant, as a crawler that heeds nothing would keep it.
-    let grants = |file: &mut ConfigFile| {
-        reads_all(file);
-        file.signals.content_use_level = Some("full".to_owned());
-        file.grants = Some(vec![comity::config::GrantSection {
-            origins: Some(vec![format!("http://{}", name(0))]),
-            purposes: Some(vec!["ai_train".to_owned()]),
-            basis: Some("licence".to_owned()),
-            reference: Some("L-1".to_owned()),
-            approved_by: Some("Ann".to_owned()),
-            expires: Some(comity::config::Moment("2099-12-31T00:00:00Z".parse().unwrap())),
-        }]);
-    };
     let home = TempDir::new().unwrap();
     let dir = home.path().join("d");
-    small_with(&dir, vec![site], &["ai_train"], grants).await;
+    small_with(&dir, vec![site], &["ai_train"], licensed).await;
     let (code, found) = audited(&home, &dir, &[]);
     assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{found:#}");
     let kept = records_of(&dir);
@@ -159,6 +160,64 @@ async fn a_licence_within_a_page_is_read_anew() {
     });
     assert!(forged > 0);
     assert_eq!(audited(&home, &dir, &[]).0, Some(1));
+}
+
+/// What stands in the page alone is read again from its bytes, whatever its record leaves out; without them the record is believed,
+/// and that is said.
+#[tokio::test(start_paused = true)]
+async fn what_only_the_page_says_is_found() {
+    type Forge = fn(&mut Value);
+    let html = |head: &str| Answer::status(200).content("text/html", format!("<head>{head}</head><body>x"));
+    let link = format!("<link rel=license type=application/rsl+xml href={ABSENT}>");
+    let site = Site::new()
+        .name(name(0))
+        .page("/", Answer::page(["/meta", "/late", "/tdm", "/inline", "/linked", "/wishes", "/gone"]))
+        .page("/meta", html("<meta name=robots content=noai>"))
+        .page("/late", Answer::status(200).content("text/html", "<body>x<meta name=robots content=noai>"))
+        .page("/tdm", html("<meta name=tdm-reservation content=1>"))
+        .page("/inline", html(&format!("<script type=application/rsl+xml>{NO}</script>")))
+        .page("/linked", html(&link))
+        .page("/wishes", html("<meta name=robots content='max-snippet:9, noodd'>"))
+        .page("/gone", Answer::status(404).content("text/html", "<head><meta name=robots content=noai></head>"));
+    let no_licences: Forge = |one| one["licences"] = json!([]);
+    let rows: [(&str, Forge, &str); 9] = [
+        ("/meta", |_| {}, "its evidence denied"),
+        ("/late", |_| {}, "its evidence denied"),
+        ("/tdm", |_| {}, "its evidence denied"),
+        ("/gone", |_| {}, "its evidence denied"),
+        ("/inline", no_licences, "which stands within the page"),
+        ("/linked", no_licences, "named by link element"),
+        ("/wishes", |one| one["constraints"] = Value::Null, "the site asks"),
+        ("/wishes", |one| one["diagnostics"] = json!([]), "was odd"),
+        ("/meta", |one| drop(one["decision"].as_object_mut().unwrap().remove("stages")), "decided only before"),
+    ];
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    small_with(&dir, vec![site], &["ai_train"], licensed).await;
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{found:#}");
+    assert_eq!((&found["pages_read"], &found["pages_unread"]), (&json!(8), &json!(0)), "{found:#}");
+    let kept = records_of(&dir);
+    for (path, forge, told) in rows {
+        let forged = change_values(&dir, |record| {
+            if is_page(record, path) {
+                whitewash(record);
+                record["decision"]["grants"] = json!([]);
+                forge(record);
+            }
+        });
+        assert!(forged > 0, "{path}");
+        let (code, found) = audited(&home, &dir, &[]);
+        assert_eq!(code, Some(1), "{path}: {found:#}");
+        let problems: Vec<&str> =
+            found["violations"].as_array().unwrap().iter().filter_map(|one| one["problem"].as_str()).collect();
+        assert!(problems.iter().any(|problem| problem.contains(told)), "{path}: {problems:?}");
+        if path == "/meta" && told.contains("evidence") {
+            let (code, found) = audited(&home, &dir, &["--no-pages"]);
+            assert_eq!((code, &found["pages_read"]), (Some(0), &json!(0)), "{path}: nobody looks, and that is said");
+        }
+        kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    }
 }
 
 fn records_of(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {

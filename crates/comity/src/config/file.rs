@@ -266,7 +266,7 @@ section! {
         infer_from_ai_tokens: String,
         /// Distinct agents that it takes for a denial, 1 to 1000; default 1.
         infer_min_tokens: u32,
-        /// `immediate`, `reference` or `full`: the most that is done with content; by default not declared.
+        /// `undeclared`, `immediate`, `reference` or `full`: the most that is done with content.
         content_use_level: String,
         /// Our class, for RSL licences that ask: `commercial`, `non-commercial`, `education`, `government`, `personal`; by default
         /// not known.

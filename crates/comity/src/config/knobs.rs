@@ -44,13 +44,16 @@ pub(super) fn options(typed: &SignalsSection) -> Result<SignalOptions, ConfigErr
     })
 }
 
-const LEVELS: [(&str, UseCeiling); 3] =
-    [("immediate", UseCeiling::Immediate), ("reference", UseCeiling::Reference), ("full", UseCeiling::Full)];
+const LEVELS: [(&str, Option<UseCeiling>); 4] = [
+    ("undeclared", None),
+    ("immediate", Some(UseCeiling::Immediate)),
+    ("reference", Some(UseCeiling::Reference)),
+    ("full", Some(UseCeiling::Full)),
+];
 
 /// The most that is done with content.
 pub(super) fn level(typed: &SignalsSection) -> Result<Option<UseCeiling>, ConfigError> {
-    let word = typed.content_use_level.as_deref();
-    word.map(|word| one_of("[signals] content_use_level", Some(word), &LEVELS)).transpose()
+    one_of("[signals] content_use_level", typed.content_use_level.as_deref(), &LEVELS)
 }
 
 /// What the operator is and does, for licences that ask.
@@ -88,7 +91,7 @@ pub(super) fn resolved(settings: &SignalSettings, file: &mut SignalsSection) {
     file.aipref_legacy = word_of(&LEGACY, aipref_legacy);
     file.signal_lenient_values = Some(signal_lenient_values);
     (file.infer_from_ai_tokens, file.infer_min_tokens) = (word_of(&INFER, infer), Some(least));
-    file.content_use_level = settings.level.map(|level| level.as_str().to_owned());
+    file.content_use_level = Some(settings.level.map_or("undeclared", UseCeiling::as_str).to_owned());
     let RslConditions { user, region, satisfies } = settings.conditions.clone();
     (file.rsl_user, file.rsl_geo, file.satisfies) = (user, region, Some(satisfies));
 }
@@ -157,7 +160,7 @@ mod tests {
     fn a_level_is_read_and_shown_again() {
         for (word, wanted) in LEVELS {
             let read = resolve(&format!("content_use_level = \"{word}\"")).unwrap();
-            assert_eq!((read.signals.level, level(&read.resolved().signals).unwrap()), (Some(wanted), Some(wanted)));
+            assert_eq!((read.signals.level, level(&read.resolved().signals).unwrap()), (wanted, wanted));
         }
         assert_eq!(resolve("").unwrap().signals.level, None);
     }

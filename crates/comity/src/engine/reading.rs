@@ -1,5 +1,6 @@
 use comity_extract::{
-    Likeness, Page, PageLimits, PageOptions, PageReader, Sitemap, SitemapLimits, SitemapReader, TextSketch,
+    LIST_TYPES, Likeness, PAGE_TYPES, Page, PageLimits, PageOptions, PageReader, Sitemap, SitemapLimits, SitemapReader,
+    TextSketch,
 };
 use comity_signals::HeadFacts;
 use comity_url::CrawlUrl;
@@ -33,31 +34,16 @@ pub(super) struct Found {
     pub(super) likeness: Option<Likeness>,
 }
 
-/// What pages are served as. A robots.txt may name one, of anybody's, as its sitemap.
-const PAGES: [&str; 2] = ["text/html", "application/xhtml+xml"];
-
-/// Media types that sitemaps and feeds are served as. Others that are XML (SVG, XHTML) are none, and a sitemap that was asked for
-/// is read whatever it says of itself.
-const LISTS: [&str; 7] = [
-    "application/xml",
-    "text/xml",
-    "application/rss+xml",
-    "application/atom+xml",
-    "application/rdf+xml",
-    "application/feed+json",
-    "application/x-rss+xml",
-];
-
 impl Reader {
     pub(super) fn new(reading: &mut Reading, url: &CrawlUrl, content_type: Option<&str>) -> Self {
         let essence = content_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
         let is_of = |types: &[&str]| types.iter().any(|known| essence.eq_ignore_ascii_case(known));
-        if reading.errand == Errand::Sitemap && is_of(&PAGES) {
+        if reading.errand == Errand::Sitemap && is_of(&PAGE_TYPES) {
             let page = PageReader::with_options(url, content_type, PageLimits::default(), reading.options);
             let list = SitemapReader::new(url, content_type, SitemapLimits::default());
             return Self::Either(Box::new(page), Box::new(list));
         }
-        if reading.errand == Errand::Sitemap || is_of(&LISTS) {
+        if reading.errand == Errand::Sitemap || is_of(&LIST_TYPES) {
             return Self::List(Box::new(SitemapReader::new(url, content_type, SitemapLimits::default())));
         }
         let page = PageReader::with_options(url, content_type, PageLimits::default(), reading.options);

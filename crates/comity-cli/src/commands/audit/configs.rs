@@ -17,6 +17,8 @@ pub(super) struct Decided {
     pub(super) knows_of_others: bool,
     /// Whether it says what is asked for beside robots.txt: earlier versions asked for nothing.
     pub(super) knows_of_files: bool,
+    /// Whether it says that a level of use may be declared: earlier versions recorded no constraints and oddities.
+    pub(super) knows_of_remarks: bool,
 }
 
 /// Configurations by digest, each read once.
@@ -51,5 +53,7 @@ fn read(dir: &Path, digest: &str) -> Option<Decided> {
     let (grants, reviews) = (file.read_grants().ok()?, file.read_reviews().ok()?);
     let knows_of_others = file.signals.infer_from_ai_tokens.is_some();
     let knows_of_files = file.signals.tdmrep.is_some();
-    Some(Decided { grants, reviews, signals: file.read_signals().ok()?, knows_of_others, knows_of_files })
+    let knows_of_remarks = file.signals.content_use_level.is_some();
+    let signals = file.read_signals().ok()?;
+    Some(Decided { grants, reviews, signals, knows_of_others, knows_of_files, knows_of_remarks })
 }

@@ -1,19 +1,22 @@
 //! Makes every decision again from the copies that its record names, and what it kept of the answer.
 
 use std::collections::HashMap;
+use std::path::Path;
 
-use comity::policy::{Digest, Grant, Reason, RobotsState, Silence, WallTime};
+use comity::policy::{Digest, Grant, Reason, RobotsState, Silence, SiteFileState, WallTime};
 use comity_archive::{DecisionRecord, GrantRecord, Record, RobotsRecord, read_records};
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
 use comity_signals::{
-    AgentGroups, AiTxt, PolicyGroups, Purpose, RslCarrier, RslConditions, RslDocument, SignalOptions, Source,
-    Statement, Tdmrep, UseCeiling,
+    AgentGroups, AiTxt, HeadFacts, PolicyGroups, Purpose, Remarks, RslCarrier, RslConditions, RslDocument, RslReading,
+    SignalOptions, Source, Statement, Tdmrep, UseCeiling,
 };
 use comity_url::Origin;
 
 use super::configs::{Configs, Decided};
 use super::copies::Copies;
 use super::named;
+use super::pages::{Page, Pages};
+use super::remarks;
 use super::report::{Audit, Kind, Violation};
 use super::signals::{self, SiteSaid};
 use crate::exit::Failure;
@@ -28,19 +31,31 @@ pub(super) struct Decisions<'a> {
     pub(super) copies: &'a Copies,
     pub(super) dialect: Dialect,
     configs: Configs,
+    /// `None` where pages are not read again.
+    pages: Option<Pages>,
     compiled: HashMap<(Option<Digest>, Vec<String>), Option<Compiled>>,
 }
 
 impl<'a> Decisions<'a> {
-    pub(super) fn new(copies: &'a Copies, dialect: Dialect, dir: &std::path::Path) -> Self {
-        Self { copies, dialect, configs: Configs::new(dir), compiled: HashMap::new() }
+    /// `reads` says whether pages are read again.
+    pub(super) fn new(copies: &'a Copies, dialect: Dialect, (dir, reads): (&Path, bool)) -> Self {
+        let pages = reads.then(|| Pages::new(dir));
+        Self { copies, dialect, configs: Configs::new(dir), pages, compiled: HashMap::new() }
     }
 
-    pub(super) fn examine(&mut self, dir: &std::path::Path, audit: &mut Audit) -> Result<(), Failure> {
+    pub(super) fn examine(&mut self, dir: &Path, audit: &mut Audit) -> Result<(), Failure> {
         for line in read_records(dir).map_err(|e| Failure::storage(e.to_string()))? {
             let line = line.map_err(|e| Failure::storage(e.to_string()))?;
             let Some(record) = line.record().map_err(|e| Failure::storage(e.to_string()))? else { continue };
-            match self.problem(&record) {
+            let page = self.pages.as_mut().map_or(Page::Unread, |pages| pages.read(&record));
+            let is_page = record.errand == "page" && record.outcome == "fetched";
+            match &page {
+                Page::Read(_) => audit.pages_read += 1,
+                Page::Unread => audit.pages_unread += u64::from(is_page),
+                Page::NotKept => {}
+            }
+            let page = if let Page::Read(head) = page { Some(*head) } else { None };
+            match self.problem(&record, page.as_ref()) {
                 None => audit.decisions_skipped += 1,
                 Some(problem) => {
                     audit.decisions += 1;
@@ -57,7 +72,7 @@ impl<'a> Decisions<'a> {
     }
 
     /// What is wrong with the decision of a record, if anything; `None` when it rests on no copy.
-    fn problem(&mut self, record: &Record) -> Option<Option<String>> {
+    fn problem(&mut self, record: &Record, page: Option<&HeadFacts>) -> Option<Option<String>> {
         let (decision, robots) = (record.decision.as_ref()?, record.robots.as_ref()?);
         let digest: Option<Digest> = match &robots.digest {
             Some(hex) => Some(hex.parse().ok()?),
@@ -80,11 +95,15 @@ impl<'a> Decisions<'a> {
             return None;
         }
         let target = request_target(&record.url);
+        let is_once = page.is_some() && decision.stages.is_empty();
         let config = record.agent.config_digest.as_deref().and_then(|digest| self.configs.of(digest)).cloned();
+        if is_once && config.as_ref().is_some_and(|config| config.knows_of_files) {
+            return Some(Some("it was kept, and decided only before it was asked for".to_owned()));
+        }
         if let Some(problem) = granted_otherwise(record, decision, config.as_ref()) {
             return Some(Some(problem));
         }
-        let others = match others(record, self.copies, config.as_ref(), &target) {
+        let (others, of_licences) = match others(record, self.copies, config.as_ref(), &target) {
             Ok(Some(others)) => others,
             Ok(None) => return None,
             Err(problem) => return Some(Some(problem)),
@@ -94,7 +113,7 @@ impl<'a> Decisions<'a> {
             return Some(Some(format!("its copy {digest} is not in the evidence")));
         };
         let settings = config.as_ref().map(|config| &config.signals);
-        if let Some(problem) = named::problem(record, (&rules, &agents), config.as_ref(), self.copies) {
+        if let Some(problem) = named::problem(record, (&rules, &agents, page), config.as_ref(), self.copies) {
             return Some(Some(problem));
         }
         let verdict = rules.verdict(&target);
@@ -105,9 +124,15 @@ impl<'a> Decisions<'a> {
         } else {
             let options = settings.map(|settings| settings.options).unwrap_or_default();
             let (rules, policies, agents, tdmrep) = (&rules, &policies, &agents, tdmrep.as_ref());
-            let said = SiteSaid { rules, policies, agents, tdmrep, others, options };
+            let said = SiteSaid { rules, policies, agents, tdmrep, others, options, page };
             let above = settings.and_then(|settings| above(record, &said, settings.level, &target));
-            above.or_else(|| wrong(record, &said, settings.map(|settings| settings.silence), &verdict, &target))
+            let knows = config.as_ref().is_some_and(|config| config.knows_of_remarks);
+            let remarked = || {
+                let head = page.filter(|_| knows)?;
+                remarks::problem(record, &said, (head, &of_licences), &target)
+            };
+            let silence = settings.map(|settings| settings.silence);
+            above.or_else(|| wrong(record, &said, silence, &verdict, &target)).or_else(remarked)
         })
     }
 
@@ -140,14 +165,14 @@ pub(super) fn origin(url: &str) -> &str {
     end.and_then(|end| url.get(..end)).unwrap_or(url)
 }
 
-/// What ai.txt, licences and reviewed terms say, by the copies that the record names and the configuration that it names.
+/// What ai.txt, licences and reviewed terms say, and what is to be remarked of licences, by the copies that the record names and the configuration that it names.
 /// `Ok(None)` where a copy was erased.
 fn others(
     record: &Record,
     copies: &Copies,
     config: Option<&Decided>,
     target: &[u8],
-) -> Result<Option<Vec<Statement>>, String> {
+) -> Result<Option<(Vec<Statement>, Remarks)>, String> {
     let bytes = |name: &str, hex: &str| match hex.parse().ok().map(|digest| (digest, copies.bytes(digest))) {
         Some((_, Some(bytes))) => Ok(Some(bytes)),
         Some((digest, None)) if copies.erased.has(digest) => Ok(None),
@@ -158,26 +183,32 @@ fn others(
         Some(signals) => (&signals.conditions, signals.options),
         None => (&none_met, SignalOptions::default()),
     };
-    let mut said = Vec::new();
+    let (mut said, mut remarks) = (Vec::new(), Remarks::NONE);
     if let Some(hex) = record.ai_txt.as_ref().and_then(|file| file.digest.as_deref()) {
         let Some(body) = bytes("ai.txt", hex)? else { return Ok(None) };
         let tokens: Vec<&str> = record.agent.product_tokens.iter().map(String::as_str).collect();
         said.extend(AiTxt::parse(&body, &tokens).statement(target));
     }
     for licence in &record.licences {
-        let Some(hex) = licence.digest.as_deref() else { continue };
+        let Some(hex) = licence.digest.as_deref() else {
+            let is_asked = licence.state != SiteFileState::NotAsked.as_str();
+            remarks = if is_asked { remarks.with(&RslReading::unfetchable()) } else { remarks };
+            continue;
+        };
         let Some(body) = bytes("licence", hex)? else { return Ok(None) };
         let carrier = RslCarrier::from_name(&licence.carrier)
             .ok_or_else(|| format!("it names a licence by {:?}, which is no carrier", licence.carrier))?;
         let document = RslDocument::parse(&body);
-        said.extend(document.read(origin(&record.url), target, carrier, conditions, options).statements);
+        let read = document.read(origin(&record.url), target, carrier, conditions, options);
+        remarks = remarks.with(&read);
+        said.extend(read.statements);
     }
     match (config, Origin::parse(origin(&record.url))) {
         (Some(config), Ok(origin)) => said.extend(config.reviews.statements(&origin)),
         // A configuration that is not kept is `verify`'s finding.
         _ => said.extend(signals::recorded(record).into_iter().filter(|one| one.source == Source::Terms)),
     }
-    Ok(Some(said))
+    Ok(Some((said, remarks)))
 }
 
 /// A grant that the record relies on and its configuration does not hold.

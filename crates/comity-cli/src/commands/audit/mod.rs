@@ -11,6 +11,8 @@ mod heard;
 mod limits;
 mod lives;
 mod named;
+mod pages;
+mod remarks;
 mod report;
 mod requests;
 mod signals;
@@ -46,7 +48,7 @@ pub(crate) fn run(args: &AuditArgs) -> Result<Exit, Failure> {
     let limits = Limits::read(&wire, dir, args.address_gap.map(|span| span.0), args.adaptive);
     examine::examine(&wire, &copies, (&floors, &limits), &mut audit);
     let dialect = wire.agents.first().map_or(Dialect::Standard, |agent| agent.dialect);
-    Decisions::new(&copies, dialect, dir).examine(dir, &mut audit)?;
+    Decisions::new(&copies, dialect, (dir, !args.no_pages)).examine(dir, &mut audit)?;
     if args.json {
         let text = serde_json::to_string(&audit).map_err(|e| Failure::unavailable(e.to_string()))?;
         print(&text)?;

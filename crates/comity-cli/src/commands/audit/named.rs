@@ -7,6 +7,8 @@ use comity_robots::{RuleSet, request_target};
 use comity_signals::{AgentClass, AgentGroups, Declared, HeadFacts, OthersTokens, RslCarrier, RslPointers};
 use comity_url::{CrawlUrl, Origin};
 
+use sha2::{Digest as _, Sha256};
+
 use super::configs::Decided;
 use super::copies::{Copies, Seen};
 use super::signals;
@@ -19,7 +21,7 @@ const MOST_URL: usize = 2048;
 /// What is missing in a record, or known better by the evidence; `config` is its configuration, where that is kept.
 pub(super) fn problem(
     record: &Record,
-    (rules, agents): (&RuleSet, &AgentGroups),
+    (rules, agents, page): (&RuleSet, &AgentGroups, Option<&HeadFacts>),
     config: Option<&Decided>,
     copies: &Copies,
 ) -> Option<String> {
@@ -29,7 +31,8 @@ pub(super) fn problem(
     unknown_to_the_record(record, rules, copies).or_else(|| {
         let config = config?;
         let of_others = if config.knows_of_others { others(record, agents, &config.signals) } else { None };
-        of_others.or_else(|| if config.knows_of_files { left_out(record, rules, &config.signals) } else { None })
+        of_others
+            .or_else(|| if config.knows_of_files { left_out(record, (rules, page), &config.signals) } else { None })
     })
 }
 
@@ -80,8 +83,13 @@ fn others(record: &Record, agents: &AgentGroups, settings: &SignalSettings) -> O
     (robots.others != found).then(|| format!("it says {:?} of the agents of others, its copy {found:?}", robots.others))
 }
 
-/// A file that the configuration asks for, or a licence that robots.txt or the answer names, and the record does not hold.
-fn left_out(record: &Record, rules: &RuleSet, settings: &SignalSettings) -> Option<String> {
+/// A file that the configuration asks for, or a licence that robots.txt or the answer names, or that stands within the page, and the
+/// record does not hold.
+fn left_out(
+    record: &Record,
+    (rules, page): (&RuleSet, Option<&HeadFacts>),
+    settings: &SignalSettings,
+) -> Option<String> {
     // Who is refused before the request may have been refused before all was known.
     record.request.as_ref()?;
     let purposes: Vec<Declared> = record.agent.purposes.iter().filter_map(|word| word.parse().ok()).collect();
@@ -106,7 +114,21 @@ fn left_out(record: &Record, rules: &RuleSet, settings: &SignalSettings) -> Opti
             && record.decision.as_ref().is_some_and(|decision| !decision.stages.is_empty())
             && Reason::from_code(&record.reason).is_some_and(Reason::is_ok);
         let fields = signals::fields(record).filter(|_| is_kept)?;
-        unnamed(record, &RslPointers::read(None, &fields, &HeadFacts::default()))
+        let none = HeadFacts::default();
+        let named = unnamed(record, &RslPointers::read(None, &fields, page.unwrap_or(&none)));
+        named.or_else(|| unheld(record, page?))
+    })
+}
+
+/// The first of the licences within the page that the record does not hold.
+fn unheld(record: &Record, page: &HeadFacts) -> Option<String> {
+    page.inline_rsl.iter().take(MOST).find_map(|text| {
+        let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes()));
+        let is = |stated: &comity_archive::LicenceRecord| {
+            stated.carrier == RslCarrier::Inline.as_str() && stated.digest.as_deref() == Some(digest.as_str())
+        };
+        let is_held = record.licences.iter().any(is);
+        (!is_held).then(|| format!("it leaves out the licence {digest}, which stands within the page"))
     })
 }
 

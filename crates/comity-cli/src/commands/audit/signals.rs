@@ -18,6 +18,8 @@ pub(crate) struct SiteSaid<'a> {
     pub(crate) others: Vec<Statement>,
     /// How the crawl reads signals.
     pub(crate) options: SignalOptions,
+    /// What the page itself says, where its bytes were read again; else the raw texts of the record speak for it.
+    pub(crate) page: Option<&'a HeadFacts>,
 }
 
 impl SiteSaid<'_> {
@@ -51,7 +53,8 @@ pub(super) fn ceiling(record: &Record, site: &SiteSaid<'_>, target: &[u8]) -> Op
 /// The preferences that `record` should hold; `None` where it does not say enough: statements were left out, or it was written
 /// by a version that read less.
 pub(crate) fn preferences(record: &Record, site: &SiteSaid<'_>, target: &[u8]) -> Option<Preferences> {
-    let is_cut = record.omitted.signals > 0 || record.signals.iter().any(|one| one.raw.len() >= RAW_BYTES);
+    let is_short = record.omitted.signals > 0 || record.signals.iter().any(|one| one.raw.len() >= RAW_BYTES);
+    let is_cut = is_short && site.page.is_none();
     let has_two = record.decision.as_ref().is_some_and(|decision| !decision.stages.is_empty());
     if is_cut || (!has_two && record.signals.iter().any(|one| !is_before(&one.source))) {
         return None;
@@ -60,9 +63,8 @@ pub(crate) fn preferences(record: &Record, site: &SiteSaid<'_>, target: &[u8]) -
         return Some(site.preferences(target));
     }
     let fields = fields(record)?;
-    let head = head(record);
-    let image = record.response.as_ref().and_then(|response| response.media_type.as_deref());
-    let image = image.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("image/"));
+    let head = site.page.cloned().unwrap_or_else(|| head(record));
+    let image = is_image(record);
     let now = record.time.started.parse::<comity::policy::WallTime>().ok()?.unix_millis().div_euclid(1000);
     let options = site.options;
     let reading = TdmReading::read(site.tdmrep, target, &fields, &head, options);
@@ -71,6 +73,11 @@ pub(crate) fn preferences(record: &Record, site: &SiteSaid<'_>, target: &[u8]) -
         found = PageReader { token, image, options }.read(&fields, &head).preferences(found, UnixSeconds(now));
     }
     Some(found)
+}
+
+pub(super) fn is_image(record: &Record) -> bool {
+    let kind = record.response.as_ref().and_then(|response| response.media_type.as_deref());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("image/"))
 }
 
 /// At this many bytes a record cuts a statement's text.

@@ -160,7 +160,7 @@ fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Prefe
     };
     // What ai.txt, licences and reviewed terms said stands in the record.
     let others = audit::recorded(record);
-    let said = audit::SiteSaid { rules, policies, agents, tdmrep, others, options: *options };
+    let said = audit::SiteSaid { rules, policies, agents, tdmrep, others, options: *options, page: None };
     audit::preferences(record, &said, target).unwrap_or_else(|| said.preferences(target))
 }
 

@@ -123,8 +123,8 @@ pub(super) const SIGNALS: Section = Section {
         .source("decision 46"),
         Key::new(
             "content_use_level",
-            Choice(&["immediate", "reference", "full"]),
-            None("not declared: `use=` of Content-Signal refuses nothing"),
+            Choice(&["undeclared", "immediate", "reference", "full"]),
+            Value("\"undeclared\""),
             "The most that you do with content: where `use=` of Content-Signal permits less, it is refused.",
         )
         .source("decision 80"),
