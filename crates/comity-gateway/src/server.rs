@@ -104,13 +104,14 @@ impl Gateway {
                 None => std::future::pending().await,
             }
         };
-        let mut answering = pin!(answering);
+        let (mut answering, mut keeping) = (pin!(answering), pin!(self.house.gate.keep_safe()));
         {
             let proxy = door(proxy, Surface::Proxy);
             tokio::select! {
                 biased;
                 _ = phase.wait_for(|phase| *phase != Phase::Serving) => {}
                 () = answering.as_mut() => {}
+                never = keeping.as_mut() => match never {},
                 () = proxy.open(&mut proxies) => {}
             }
         }
@@ -124,6 +125,7 @@ impl Gateway {
         }
         proxies.shutdown().await;
         self.house.gate.shutdown();
+        self.house.gate.make_safe().await;
     }
 
     /// Serves one connection, whatever carries it, until it ends or `phase` says otherwise.

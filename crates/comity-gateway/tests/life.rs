@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use comity_fetch::{FetchConfig, Fetcher, SystemClock, SystemNet, SystemRandom};
-use comity_gate::GateConfig;
+use comity_gate::{GateConfig, StateDir};
 use comity_gateway::{Gateway, GatewayConfig, Phase};
-use comity_policy::{Identity, Politeness};
+use comity_policy::{Clock as _, Identity, Politeness};
 use comity_testweb::{Answer, Served, Site, Web};
 use support::{Profile, get};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -28,6 +28,10 @@ struct Up {
 }
 
 async fn up(drain: Duration) -> Up {
+    up_with(drain, None).await
+}
+
+async fn up_with(drain: Duration, state: Option<Arc<StateDir>>) -> Up {
     let slow = Answer::text("late").delay(Duration::from_millis(600));
     let site = Site::new().name("a.example").robots("").page("/slow", slow).otherwise(|_| Answer::text("page"));
     let web = Web::builder(1).site(site).build().unwrap().serve_names().await.unwrap();
@@ -39,7 +43,7 @@ async fn up(drain: Duration) -> Up {
     let clock = Arc::new(SystemClock::new());
     let fetcher = Fetcher::new(Arc::new(SystemNet::new()), clock.clone(), fetch).unwrap();
     let politeness = Politeness { own_networks: own, delay: Duration::from_millis(10), ..Politeness::default() };
-    let gate = GateConfig { politeness, ..GateConfig::new(identity) };
+    let gate = GateConfig { politeness, state, ..GateConfig::new(identity) };
     let config = GatewayConfig { ports: vec![web.port()], drain, ..Profile::default().gateway };
     let gateway = Gateway::new(fetcher, clock, Arc::new(SystemRandom::new()), gate, config).unwrap();
     let listeners = gateway.bind().await.unwrap();
@@ -120,4 +124,42 @@ async fn a_port_that_is_taken_is_named() {
     let room = profile.open([]).unwrap();
     let error = room.gateway.bind().await.unwrap_err().to_string();
     assert!(error.contains(&taken.local_addr().unwrap().to_string()), "{error}");
+}
+
+/// A disk that failed while the state directory was made: without a sync the mark would stay, and the directory be made anew after the
+/// next start of the machine, however long it was used.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_the_gate_remembers_is_made_safe_while_it_serves_and_when_it_ends() {
+    for at_the_end in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, now) = (dir.path().join("gate"), SystemClock::new().wall());
+        drop(StateDir::open(&path, now).unwrap());
+        // As a process leaves it that was killed in its first second, and a name that no call can follow.
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        let (mark, ill) = (path.join("version.unsafe"), path.join("ill"));
+        std::fs::write(&mark, format!("boot {}\n", boot.trim())).unwrap();
+        std::os::unix::fs::symlink(&ill, &ill).unwrap();
+        let state = Arc::new(StateDir::open(&path, now).unwrap());
+        state.sync().unwrap_err();
+        if !at_the_end {
+            std::fs::remove_file(&ill).unwrap();
+        }
+        let up = up_with(Duration::from_secs(15), Some(state)).await;
+        assert!(within("a page", up.ask("/x").await).await.unwrap().contains("200 OK"));
+        if at_the_end {
+            assert!(mark.exists(), "the disk is not well");
+            std::fs::remove_file(&ill).unwrap();
+        } else {
+            within("a sync", async {
+                while mark.exists() {
+                    tokio::time::sleep(Duration::from_millis(10)).await
+                }
+            })
+            .await;
+        }
+        up.phase.send(Phase::Draining).unwrap();
+        within("the end", up.serving).await.unwrap();
+        assert!(!mark.exists(), "at the end: {at_the_end}");
+    }
 }

@@ -15,6 +15,7 @@
 mod draft;
 mod mark;
 mod pending;
+pub mod swap;
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 use crate::draft::Draft;
 use crate::mark::Mark;
+use crate::pending::Bytes;
 pub use crate::pending::Pending;
 
 /// A folder with this file in it is a store to the engine.
@@ -90,11 +92,11 @@ fn make_on(
     drop(made);
     written.extend([path.join(LOG), path.join(WHOLE)]);
     if boot.is_none() {
-        pending::safe(&path.join(MAKING), &written)?;
+        pending::safe(&path.join(MAKING), &written, Bytes::Written)?;
         return Ok(Pending::default());
     }
     std::fs::rename(path.join(MAKING), path.join(UNSAFE))?;
-    Ok(Pending::marked(path.join(UNSAFE), written))
+    Ok(Pending::marked(path.join(UNSAFE), written, Bytes::Written))
 }
 
 /// What is still to be made safe of the store in the folder; `None` where one is to be made: in an empty folder, in one in which
@@ -107,10 +109,10 @@ fn found(path: &Path, boot: Option<&str>) -> io::Result<Option<Pending>> {
         if boot.is_none() || mark.boot.as_deref() != boot {
             return Ok(None);
         }
-        // A kill came before it was safe. The kernel has all of it.
+        // A kill came before it was safe: the kernel has all of it. Or the disk failed.
         let mut all = vec![parent(path)];
         all_under(path, &mut all)?;
-        return Ok(Some(Pending::marked(path.join(UNSAFE), all)));
+        return Ok(Some(Pending::marked(path.join(UNSAFE), all, Bytes::Doubtful)));
     }
     for name in [WHOLE, LOG, TABLES] {
         if path.join(name).try_exists()? {
@@ -147,7 +149,12 @@ fn is_draft(name: &OsStr) -> bool {
 /// Names of the engine's and of its owner's marker: what making a store, and using it before it was safe, can have left.
 fn is_of_a_store(name: &OsStr) -> bool {
     let known = [TABLES, WHOLE, OWNERS].into_iter().any(|known| name == known);
-    known || is_draft(name) || Path::new(name).extension().is_some_and(|ending| ending == "jnl")
+    known || is_draft(name) || is_log(Path::new(name))
+}
+
+/// The engine appends to these.
+fn is_log(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "jnl")
 }
 
 /// Takes away what was never a store, or never a safe one. What else somebody put there stays.

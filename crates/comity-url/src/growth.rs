@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use self::row::Of;
-pub use self::row::{GrowthRow, ROW};
+pub use self::row::{CountedPages, GrowthRow, ROW};
 use crate::canonical::normal_escapes;
 use crate::{CrawlUrl, Origin};
 

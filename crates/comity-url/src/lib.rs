@@ -49,7 +49,9 @@ pub use canonical::canonical;
 pub use clean_param::CleanParams;
 pub use crawl_url::CrawlUrl;
 pub use error::UrlError;
-pub use growth::{GrowthLimits, GrowthRow, HostGrowth, PatternGrowth, ROW as GROWTH_ROW, Shape, ShapeKind};
+pub use growth::{
+    CountedPages, GrowthLimits, GrowthRow, HostGrowth, PatternGrowth, ROW as GROWTH_ROW, Shape, ShapeKind,
+};
 pub use key::{KEY_RULES_VERSION, KeyHasher, UrlKey};
 pub use key_rules::{KeyRules, REDUCTION_VERSION};
 pub use origin::{HostKind, Origin, Scheme};

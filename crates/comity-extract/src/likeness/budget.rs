@@ -1,6 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 
-use comity_url::Origin;
+use comity_url::{CountedPages, GrowthRow, Origin};
 
 use super::Likeness;
 
@@ -16,8 +16,9 @@ use super::Likeness;
 #[derive(Debug)]
 pub struct DuplicateBudget {
     free: u32,
-    origins: HashMap<Origin, Pages>,
-    order: VecDeque<Origin>,
+    /// By the name that rows give an origin.
+    origins: HashMap<u64, Pages>,
+    order: VecDeque<u64>,
 }
 
 /// How many links of a page count.
@@ -76,54 +77,83 @@ impl DuplicateBudget {
     pub fn wants(&self, origin: &Origin) -> bool {
         let is_wanted =
             |pages: &Pages| pages.seen >= self.free / 2 && (pages.is_spent || pages.seen.is_multiple_of(SAMPLE));
-        self.free > 0 && self.origins.get(origin).is_some_and(is_wanted)
+        self.free > 0 && self.origins.get(&GrowthRow::origin(origin)).is_some_and(is_wanted)
     }
 
-    /// Counts a page; gives how many of its links count.
-    pub fn count(&mut self, origin: &Origin, likeness: Option<Likeness>) -> LinkAllowance {
+    /// Counts a page; gives how many of its links count, and what was counted, which [`DuplicateBudget::restore`] counts in another
+    /// process.
+    pub fn count(&mut self, origin: &Origin, likeness: Option<Likeness>) -> (LinkAllowance, Option<GrowthRow>) {
         if self.free == 0 {
-            return LinkAllowance::All;
+            return (LinkAllowance::All, None);
         }
-        let free = self.free;
+        let (free, origin) = (self.free, GrowthRow::origin(origin));
         let pages = self.pages(origin);
-        pages.seen = pages.seen.saturating_add(1);
-        let Some(likeness) = likeness else { return LinkAllowance::All };
-        // The pages before the first fingerprint may have been any page: half of the budget is theirs.
-        let beyond = pages.add(likeness).saturating_sub(free / 2);
-        pages.is_spent |= beyond > 0;
-        match beyond.div_ceil((free / 8).max(1)) {
+        let like = likeness.map(|Likeness(print)| (print, if pages.is_spent { 1 } else { SAMPLE }));
+        let counted = CountedPages { seen: 1, like };
+        let beyond = pages.add(counted, free);
+        let allowance = match beyond.div_ceil((free / 8).max(1)) {
             0 => LinkAllowance::All,
             step => LinkAllowance::AtMost(FIRST_CUT.checked_shr(step - 1).unwrap_or(0)),
+        };
+        (allowance, Some(GrowthRow::of_pages(origin, counted)))
+    }
+
+    /// Counts what a row says: one of [`DuplicateBudget::count`], or of [`DuplicateBudget::rows`]. In the order in which they were
+    /// given all rows make the same counts. Rows of anything else are none of these.
+    pub fn restore(&mut self, row: &GrowthRow) {
+        if let Some((origin, counted)) = row.pages().filter(|_| self.free > 0) {
+            let free = self.free;
+            self.pages(origin).add(counted, free);
         }
     }
 
-    fn pages(&mut self, origin: &Origin) -> &mut Pages {
-        if !self.origins.contains_key(origin) {
+    /// All that is counted, a row for each group of pages of an origin.
+    pub fn rows(&self) -> impl Iterator<Item = GrowthRow> {
+        let held = self.order.iter().filter_map(|origin| Some((*origin, self.origins.get(origin)?)));
+        held.flat_map(|(origin, pages)| {
+            let all = CountedPages { seen: pages.seen, like: None };
+            let groups =
+                pages.groups.iter().map(|group| CountedPages { seen: 0, like: Some((group.first.0, group.pages)) });
+            std::iter::once(all).chain(groups).map(move |counted| GrowthRow::of_pages(origin, counted))
+        })
+    }
+
+    fn pages(&mut self, origin: u64) -> &mut Pages {
+        if !self.origins.contains_key(&origin) {
             if self.order.len() >= MOST_ORIGINS
                 && let Some(first) = self.order.pop_front()
             {
                 self.origins.remove(&first);
             }
-            self.order.push_back(origin.clone());
+            self.order.push_back(origin);
         }
-        self.origins.entry(origin.clone()).or_default()
+        self.origins.entry(origin).or_default()
     }
 }
 
 impl Pages {
-    /// How many pages the group of this one has, with it.
-    fn add(&mut self, likeness: Likeness) -> u32 {
-        let weight = if self.is_spent { 1 } else { SAMPLE };
+    /// Counts pages; gives how many their group has beyond what is free.
+    fn add(&mut self, CountedPages { seen, like }: CountedPages, free: u32) -> u32 {
+        self.seen = self.seen.saturating_add(seen);
+        let Some((print, count)) = like else { return 0 };
+        // The pages before the first fingerprint may have been any page: half of the budget is theirs.
+        let beyond = self.group(Likeness(print), count).saturating_sub(free / 2);
+        self.is_spent |= beyond > 0;
+        beyond
+    }
+
+    /// How many pages the group of these has, with them.
+    fn group(&mut self, likeness: Likeness, count: u32) -> u32 {
         if let Some(group) = self.groups.iter_mut().find(|group| group.first.is_near(likeness)) {
-            group.pages = group.pages.saturating_add(weight);
+            group.pages = group.pages.saturating_add(count);
             return group.pages;
         }
-        let group = Group { first: likeness, pages: weight };
+        let group = Group { first: likeness, pages: count };
         if self.groups.len() < MOST_GROUPS {
             self.groups.push(group);
         } else if let Some(least) = self.groups.iter_mut().min_by_key(|group| group.pages) {
             *least = group;
         }
-        weight
+        count
     }
 }

@@ -2,12 +2,11 @@
 //! until it rearranges itself. The store is copied without them, beside, and put in its place.
 
 use std::collections::HashSet;
-use std::io;
-use std::path::{Path, PathBuf};
 
+use comity_store::swap;
 use comity_url::{CrawlUrl, Origin};
 
-use super::{COMMIT, DiskStore, HELD, hold, of_io};
+use super::{COMMIT, DiskStore, of_io};
 use crate::local::{FORGOTTEN, MEND, left_without};
 use crate::rest::origin_of;
 use crate::revisit::Row as Visit;
@@ -30,8 +29,6 @@ impl std::fmt::Debug for Forget<'_> {
 
 /// Rows copied in one commit, and their bytes: a row of the seen-set is as long as a commit was.
 const PAGE: (usize, usize) = (1024, 1 << 20);
-/// The place of the copy is tried so often while others make a folder there.
-const TRIES: u32 = 1000;
 /// Behind every key.
 const END: [u8; 64] = [0xff; 64];
 
@@ -47,10 +44,7 @@ impl DiskStore {
     /// # Errors
     /// When it cannot be read or written.
     pub fn forget(self, what: Forget<'_>) -> Result<(Self, u64), StoreError> {
-        let beside = beside(&self.path, "new");
-        if beside.exists() {
-            std::fs::remove_dir_all(&beside).map_err(|e| of_io(&beside, e))?;
-        }
+        let beside = swap::begin(&self.path).map_err(|e| of_io(&self.path, e))?;
         let mut new = Self::open(&beside, self.settings)?;
         let mut copy = Copying { what, from: &self, to: &mut new, batch: WriteBatch::default(), changed: 0 };
         copy.all()?;
@@ -60,79 +54,13 @@ impl DiskStore {
         // A folder is locked by a file in it, which moves with it. Elsewhere than on Unix a folder with open files stands fast.
         let ((path, settings, old), (_, _, new)) = (self.close(), new.close());
         let locks = cfg!(unix).then_some((old, new));
-        swap(&path).map_err(|e| of_io(&path, e))?;
+        swap::replace(&path).map_err(|e| of_io(&path, e))?;
         let store = match locks {
             Some((_old, new)) => Self::open_held(&path, settings, new)?,
             None => Self::open(&path, settings)?,
         };
         Ok((store, changed))
     }
-}
-
-/// Puts the copy in the place of a store.
-fn swap(path: &Path) -> io::Result<()> {
-    let away = beside(path, "old");
-    std::fs::rename(path, &away)?;
-    finish_swap(path)?;
-    if beside(path, "new").exists() {
-        return Err(io::Error::other(
-            "somebody else made a store in its place; the whole one is in the folder beside it, .new",
-        ));
-    }
-    sync_folder(path)?;
-    std::fs::remove_dir_all(&away)?;
-    sync_folder(path)
-}
-
-/// A kill came between the two renames, or somebody looks between them: the copy was whole by then. Whoever comes first does it.
-pub(super) fn finish_swap(path: &Path) -> io::Result<()> {
-    for _ in 0..TRIES {
-        if !is_between(path) {
-            return Ok(());
-        }
-        if path.exists() {
-            // Made by somebody who came between the renames, and is refused.
-            drop(std::fs::remove_file(path.join(HELD)).and_then(|()| std::fs::remove_dir(path)));
-        }
-        match std::fs::rename(beside(path, "new"), path) {
-            Ok(()) => return sync_folder(path),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Whether a store is between the two renames: in its place is nothing, or a folder that was just made and is still empty.
-pub(super) fn is_between(path: &Path) -> bool {
-    let is_store = std::fs::read_dir(path)
-        .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != HELD)));
-    !is_store && beside(path, "new").exists()
-}
-
-/// What a kill left beside a store, which is held. What another process holds is no such thing.
-pub(super) fn clear_swap(path: &Path) -> Result<(), StoreError> {
-    for end in ["new", "old"] {
-        let left = beside(path, end);
-        if left.exists() {
-            let held = hold(&left)?;
-            std::fs::remove_dir_all(&left).map_err(|e| of_io(&left, e))?;
-            drop(held);
-        }
-    }
-    Ok(())
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{end}"));
-    PathBuf::from(name)
-}
-
-/// Only Unix opens folders.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    if cfg!(unix) { std::fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 struct Copying<'a> {

@@ -11,7 +11,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use comity_store::Pending;
+use comity_store::{Pending, swap};
 use fjall::{AbstractTree as _, CompressionType, Database, PersistMode};
 
 use self::fault::{behind, explain, is_low, of_io};
@@ -131,10 +131,14 @@ impl DiskStore {
     /// [`StoreError::Behind`] when a part of what was safe is missing. Then nothing in it was changed.
     pub fn open(path: &Path, settings: DiskSettings) -> Result<Self, StoreError> {
         let of_file = |error| of_io(path, error);
-        forget::finish_swap(path).map_err(of_file)?;
+        swap::finish(path).map_err(of_file)?;
         std::fs::create_dir_all(path).map_err(of_file)?;
         let lock = hold(path)?;
-        forget::clear_swap(path)?;
+        for left in swap::left(path) {
+            let held = hold(&left)?;
+            std::fs::remove_dir_all(&left).map_err(|error| of_io(&left, error))?;
+            drop(held);
+        }
         if !is_the_lock_of(&lock, path).map_err(of_file)? {
             // Another store was put in its place since.
             return Err(StoreError::Held(path.display().to_string()));
@@ -148,7 +152,7 @@ impl DiskStore {
     /// [`DiskStore::open`] puts in its place.
     #[must_use]
     pub fn exists(path: &Path) -> bool {
-        path.is_dir() || forget::is_between(path)
+        path.is_dir() || swap::is_between(path)
     }
 
     /// As [`DiskStore::open`], of a directory that this process holds.

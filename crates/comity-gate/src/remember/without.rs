@@ -1,6 +1,7 @@
 //! A gate without the feature `disk` knows nothing that its process has not learnt, and leaves nothing behind: every robots.txt is
 //! asked for anew.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,6 +14,14 @@ use crate::files::FileKey;
 use crate::reading::KeptFile;
 
 impl Gate {
+    /// There is nothing that could be lost: it waits for ever.
+    pub async fn keep_safe(&self) -> Infallible {
+        std::future::pending().await
+    }
+
+    /// There is nothing that could be lost.
+    pub async fn make_safe(&self) {}
+
     /// Never spares a request.
     pub(crate) async fn recall(&self, _: &RobotsKey) -> bool {
         false

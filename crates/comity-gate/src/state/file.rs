@@ -110,13 +110,13 @@ impl StateDir {
         };
         // Numbers, strings and options: there is nothing that JSON could not hold.
         let bytes = serde_json::to_vec(&written).unwrap_or_default();
-        self.files.insert(key.to_string(), bytes).map_err(|error| StateError::new(&self.path, error))
+        self.written(self.files.insert(key.to_string(), bytes))
     }
 
     /// Remembers the bytes of a file, before the file that stands on them.
     pub(crate) fn remember_copy(&self, digest: Digest, bytes: &[u8]) -> Result<(), StateError> {
         let mut batch = self.db.batch().durability(Some(PersistMode::Buffer));
         batch.insert(&self.copies, digest.as_bytes().as_slice(), bytes);
-        batch.commit().map_err(|error| StateError::new(&self.path, error))
+        self.written(batch.commit())
     }
 }

@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use comity_policy::WallTime;
+use comity_store::swap;
 use fjall::PersistMode;
 
 use super::{StateDir, StateError, Tables, file, format, tables};
@@ -21,15 +22,10 @@ impl StateDir {
     pub fn forget(self, now: WallTime, names: &dyn Fn(&[u8]) -> bool) -> Result<(Self, u64), StateError> {
         let (path, is_inline) = (self.path.clone(), self.is_inline);
         let of_io = |error: io::Error| StateError::new(&path, error.into());
-        let (new, away) = (beside(&path, "new"), beside(&path, "old"));
-        if new.exists() {
-            std::fs::remove_dir_all(&new).map_err(of_io)?;
-        }
+        let new = swap::begin(&path).map_err(of_io)?;
         let gone = copy(&self, &new, names).map_err(|error| StateError::new(&path, error))?;
         drop(self);
-        std::fs::rename(&path, &away).and_then(|()| std::fs::rename(&new, &path)).map_err(of_io)?;
-        sync_folder(&path).and_then(|()| std::fs::remove_dir_all(&away)).map_err(of_io)?;
-        sync_folder(&path).map_err(of_io)?;
+        swap::replace(&path).map_err(of_io)?;
         let state = Self::open(&path, now)?;
         Ok((if is_inline { state.inline() } else { state }, gone))
     }
@@ -38,7 +34,7 @@ impl StateDir {
     /// [`StateDir::open`] puts in its place.
     #[must_use]
     pub fn exists(path: &Path) -> bool {
-        path.is_dir() || beside(path, "new").exists()
+        path.is_dir() || swap::is_between(path)
     }
 }
 
@@ -83,35 +79,6 @@ fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u6
     made.finish()?;
     db.persist(PersistMode::SyncAll)?;
     Ok(gone)
-}
-
-/// A kill came between the two renames: the copy was whole by then.
-pub(super) fn finish_swap(path: &Path) -> io::Result<()> {
-    let new = beside(path, "new");
-    if !path.exists() && new.exists() { std::fs::rename(new, path).and_then(|()| sync_folder(path)) } else { Ok(()) }
-}
-
-/// What a kill left beside a directory, which is held.
-pub(super) fn clear_swap(path: &Path) -> io::Result<()> {
-    for end in ["new", "old"] {
-        let left = beside(path, end);
-        if left.exists() {
-            std::fs::remove_dir_all(left)?;
-        }
-    }
-    Ok(())
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{end}"));
-    PathBuf::from(name)
-}
-
-/// Only Unix opens folders.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    if cfg!(unix) { std::fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod error;
 mod file;
 mod forget;
 mod format;
+mod safe;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,9 +12,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use comity_policy::{Digest, LifeMemory, PaceMemory, WallTime};
-use comity_store::Pending;
+use comity_store::{Pending, swap};
 use comity_url::Origin;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use tokio::sync::Notify;
 
 use crate::cache::RobotsKey;
 pub use error::StateError;
@@ -44,6 +46,8 @@ pub struct StateDir {
     run: u64,
     /// The latest civil time at which it was ever opened: nothing is dated before it.
     latest: WallTime,
+    /// Told of each write.
+    wrote: Notify,
     /// The gate reads and writes it where it stands, and not on a thread of its own.
     pub(crate) is_inline: bool,
 }
@@ -89,21 +93,24 @@ impl StateDir {
     /// When another process holds it, or it cannot be read or written.
     pub fn open(path: &Path, now: WallTime) -> Result<Self, StateError> {
         let wrap = |error| StateError::new(path, error);
-        forget::finish_swap(path).map_err(|error| wrap(error.into()))?;
+        swap::finish(path).map_err(|error| wrap(error.into()))?;
         std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
         let made = comity_store::make(path, |draft| tables(draft).map(drop)).map_err(wrap)?;
         let Tables { db, runs, lives, copies, paces, files } = tables(path).map_err(wrap)?;
-        forget::clear_swap(path).map_err(|error| wrap(error.into()))?;
         let last = runs.get("run").map_err(wrap)?.and_then(|bytes| Some(u64::from_be_bytes((*bytes).try_into().ok()?)));
+        if last.is_some() {
+            // Nothing beside one that was just made: somebody may be about to put it in this place.
+            swap::left(path).try_for_each(std::fs::remove_dir_all).map_err(|error| wrap(error.into()))?;
+        }
         let run = last.unwrap_or(0) + 1;
         runs.insert("run", run.to_be_bytes()).map_err(wrap)?;
         let latest = runs.get("latest").map_err(wrap)?;
         let latest = latest.and_then(|bytes| Some(i64::from_be_bytes((*bytes).try_into().ok()?)));
         let latest = latest.map_or(now, |latest| now.max(WallTime::from_unix_millis(latest)));
         runs.insert("latest", latest.unix_millis().to_be_bytes()).map_err(wrap)?;
-        let state =
-            Self { run, latest, is_inline: false, lives, copies, paces, files, path: path.to_owned(), made, db };
-        state.forget_old(now).map_err(wrap)?;
+        let (path, wrote) = (path.to_owned(), Notify::new());
+        let state = Self { run, latest, is_inline: false, lives, copies, paces, files, path, wrote, made, db };
+        state.forget_old(now).map_err(|error| StateError::new(&state.path, error))?;
         Ok(state)
     }
 
@@ -129,7 +136,8 @@ impl StateDir {
     /// Makes everything acknowledged so far safe against a power cut.
     ///
     /// # Errors
-    /// When the disk fails; nothing more is accepted then.
+    /// When the disk fails; nothing more is accepted then, but where it failed while the directory was made: then the next call
+    /// tries again.
     pub fn sync(&self) -> Result<(), StateError> {
         // What is in a directory that is not safe itself is not.
         let made = self.made.finish().map_err(fjall::Error::from);
@@ -195,7 +203,7 @@ impl StateDir {
             batch.insert(&self.copies, digest.as_bytes().as_slice(), bytes);
         }
         batch.insert(&self.lives, life_key(key), format::write_life(memory, now, self.run));
-        batch.commit().map_err(wrap)
+        self.written(batch.commit())
     }
 
     /// The back-off and park of one origin as last remembered.
@@ -211,6 +219,12 @@ impl StateDir {
         } else {
             self.paces.insert(origin.as_str(), format::write_pace(pace))
         };
+        self.written(done)
+    }
+
+    /// What follows a write.
+    fn written(&self, done: Result<(), fjall::Error>) -> Result<(), StateError> {
+        self.wrote.notify_one();
         done.map_err(|error| StateError::new(&self.path, error))
     }
 

@@ -55,9 +55,8 @@ impl Control {
         if reload == Reload::Show || changes.is_empty() {
             return Ok(answer(&changes, &notes, 0, None));
         }
-        let digest = record(&shared, &next).await?;
+        let (digest, takes_limits) = record_with_limits(&shared, &config, &next).await?;
         let optouts = std::mem::take(&mut next.optouts);
-        let takes_limits = shared.frontier.set_limits(open::limits(&next)).await.map_err(crate::Error::from)?;
         let before = apply(&shared, &next, optouts);
         notes.extend((!takes_limits).then(|| open::without_effect(&next.file)).flatten());
         tracing::info!(?changes, digest, "configuration reloaded");
@@ -112,6 +111,25 @@ pub(super) fn slim(mut config: CrawlConfig) -> CrawlConfig {
     config.seeds.shrink_to_fit();
     config.file.crawl.seeds = Some(config.seeds.iter().map(ToString::to_string).collect());
     config
+}
+
+/// Limits before what says of them: a frontier may fail to take them, and nothing else that comes into force can fail. Where they cannot
+/// be recorded, the old ones hold again. Tells the digest, and whether the frontier has limits at all.
+async fn record_with_limits(
+    shared: &Arc<Shared>,
+    config: &CrawlConfig,
+    next: &CrawlConfig,
+) -> Result<(String, bool), ControlError> {
+    let takes_limits = shared.frontier.set_limits(open::limits(next)).await.map_err(crate::Error::from)?;
+    match record(shared, next).await {
+        Ok(digest) => Ok((digest, takes_limits)),
+        Err(error) => {
+            if let Err(fault) = shared.frontier.set_limits(open::limits(config)).await {
+                tracing::error!(error = %fault, "the frontier keeps the limits of a configuration that was not put in force");
+            }
+            Err(error)
+        }
+    }
 }
 
 /// Writes down what comes into force, before it does. A kill between any two steps leaves a directory that tells one story: the

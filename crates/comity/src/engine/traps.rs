@@ -64,8 +64,7 @@ impl Growth<'_> {
     }
 }
 
-/// All guards of a crawl. What they count of patterns and hosts stays in the crawl's directory, and is counted on there; what they
-/// count of near-duplicates lives as long as the process.
+/// All guards of a crawl. What they count stays in the crawl's directory, and is counted on there.
 #[derive(Debug)]
 pub(crate) struct Traps {
     shape: TrapLimits,
@@ -94,11 +93,13 @@ impl Traps {
             kept: None,
         };
         if let Some(dir) = dir {
-            let (patterns, hosts) = (&mut counted.patterns, &mut counted.hosts);
-            counted.kept = Some(Kept::open(dir, |row| {
+            let Counted { patterns, hosts, duplicates, .. } = &mut counted;
+            let kept = Kept::open(dir, |row| {
                 patterns.restore(row);
                 hosts.restore(row);
-            })?);
+                duplicates.restore(row);
+            })?;
+            counted.kept = Some(kept);
         }
         Ok(Self { shape: settings.shape, counted: Mutex::new(counted) })
     }
@@ -124,7 +125,7 @@ impl Traps {
 
     /// Counts URLs that were queued. One page may go beyond a limit by the links that it has.
     pub(super) fn count<'a>(&self, queued: impl Iterator<Item = &'a CrawlUrl>) {
-        let Counted { patterns, hosts, kept, .. } = &mut *self.counted();
+        let Counted { patterns, hosts, duplicates, kept } = &mut *self.counted();
         for url in queued {
             let Some(shape) = Shape::of(url) else { continue };
             let row = patterns.count(url.origin(), shape);
@@ -133,7 +134,7 @@ impl Traps {
             }
         }
         if let Some(kept) = kept {
-            kept.write(patterns.rows().chain(hosts.rows()));
+            kept.write(patterns.rows().chain(hosts.rows()).chain(duplicates.rows()));
         }
     }
 
@@ -146,9 +147,14 @@ impl Traps {
         self.counted().duplicates.wants(origin).then(TextSketch::default)
     }
 
-    /// Counts a page; gives how many of its links count.
+    /// Counts a page; gives how many of its links count. That is kept with the links that it queues, or that the next page does.
     pub(super) fn count_page(&self, origin: &Origin, likeness: Option<Likeness>) -> LinkAllowance {
-        self.counted().duplicates.count(origin, likeness)
+        let counted = &mut *self.counted();
+        let (allowance, row) = counted.duplicates.count(origin, likeness);
+        if let (Some(row), Some(kept)) = (row, &mut counted.kept) {
+            kept.add(row);
+        }
+        allowance
     }
 
     fn counted(&self) -> MutexGuard<'_, Counted> {

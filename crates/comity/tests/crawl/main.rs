@@ -13,6 +13,7 @@ mod hours;
 mod keys;
 mod knobs;
 mod licences;
+mod limits;
 mod pacing;
 mod pauses;
 mod proxies;

@@ -105,16 +105,18 @@ fn number(text: &str) -> u64 {
     text.bytes().rev().fold(0, |n, letter| n * 26 + u64::from(letter.saturating_sub(b'a')))
 }
 
+/// One page under names without end, each with links to two more of them.
+fn copy(request: &Request) -> Answer {
+    let target = path(request);
+    let Some(name) = target.strip_prefix("/copy/") else { return Answer::text("x") };
+    let text: String = (0..200).map(|n| format!("{} ", letters(n * 7919 + 1))).collect();
+    let next = number(name) * 2;
+    let links = format!("<a href=/copy/{}>next</a><a href=/copy/{}>more</a>", letters(next + 1), letters(next + 2));
+    Answer::status(200).content("text/html", format!("<html>{links}<p>{text}</p>{name}</html>"))
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_page_under_names_without_end_is_left() {
-    let text: String = (0..200).map(|n| format!("{} ", letters(n * 7919 + 1))).collect();
-    let copy = move |request: &Request| {
-        let target = path(request);
-        let Some(name) = target.strip_prefix("/copy/") else { return Answer::text("x") };
-        let next = number(name) * 2;
-        let links = format!("<a href=/copy/{}>next</a><a href=/copy/{}>more</a>", letters(next + 1), letters(next + 2));
-        Answer::status(200).content("text/html", format!("<html>{links}<p>{text}</p>{name}</html>"))
-    };
     let front = Answer::page((0..30).map(|n| Target::here(format!("/other/{}", letters(n))))).link("/copy/b");
     let (net, observer) = web([Site::new().name("a.test").page("/", front).otherwise(copy)]);
     let summary =
@@ -183,5 +185,31 @@ async fn counts_go_on_where_a_kill_ended_the_crawl() {
         requests(&observer).into_iter().filter(|url| url.starts_with("http://a.test/cal/")).collect();
     // A page's links are counted once they are queued, and those of a settlement under way are not counted at a kill.
     assert!((40..=42 + 3 * kills).contains(&days.len()), "{} days, {kills} kills", days.len());
+    assert!(left_out > 0, "{kills} kills");
+}
+
+/// The same for one page under names without end: what its copies have spent is not given to it again by each start.
+#[tokio::test(start_paused = true)]
+async fn near_duplicates_count_on_where_a_kill_ended_the_crawl() {
+    let dir = tempfile::tempdir().unwrap();
+    let front = Answer::page([Target::here("/copy/b")]);
+    let (net, observer) = web([Site::new().name("a.test").page("/", front).otherwise(copy)]);
+    let built = || {
+        let builder = deep(crawler(&net, &["http://a.test/"])).configure(|file| file.traps.duplicates = Some(40));
+        builder.dir(dir.path()).build().unwrap()
+    };
+    let (mut kills, mut left_out) = (0, 0);
+    for _ in 0..8 {
+        // Less than half of the budget, beyond which pages are looked at: a process alone would never find any copy.
+        match tokio::time::timeout(std::time::Duration::from_secs(16), built().run()).await {
+            Ok(ended) => left_out += left(&ended.unwrap(), Reason::UrlTrapDuplicates),
+            Err(_) => kills += 1,
+        }
+    }
+    assert!(kills >= 3, "{kills} kills: none of them matters otherwise");
+    left_out += left(&built().run().await.unwrap(), Reason::UrlTrapDuplicates);
+    let copies = below(&observer, "http://a.test/copy/");
+    // As in one process: two links of each of some 70 pages. Were each start given its budget anew, it would be twice as many.
+    assert!((80..=200).contains(&copies), "{copies} copies, {kills} kills");
     assert!(left_out > 0, "{kills} kills");
 }

@@ -1,4 +1,7 @@
+use std::path::Path;
+
 use super::*;
+use crate::disk::HELD;
 use crate::{DiskSettings, Frontier as _, Local, Offer, OtherRules, SchedulerConfig};
 use comity_policy::{Instant, Ready, Reason};
 use comity_url::{KeyRules, UrlKey};
@@ -82,8 +85,8 @@ fn a_kill_between_the_renames_leaves_the_new_store() {
         let local = open(&path);
         block_on(local.offer(offers())).unwrap();
         drop(local.into_store().unwrap());
-        std::fs::rename(&path, beside(&path, "new")).unwrap();
-        std::fs::create_dir(beside(&path, "old")).unwrap();
+        std::fs::rename(&path, swap::copy_of(&path)).unwrap();
+        std::fs::create_dir(dir.path().join("frontier.old")).unwrap();
         if let Some(name) = made {
             // Somebody who came just then.
             std::fs::create_dir(&path).unwrap();
