@@ -176,7 +176,7 @@ try:
             fault("evidence", f"{name} is not what its name says")
     commitments, links = check_chain(files, given.key)
     bodies = check_records(files, commitments, links)
-    rests = [body[what] for _, _, body in bodies for what in ("robots", "tdmrep", "ai_txt") if body.get(what)]
+    rests = [body[what] for _, _, body in bodies for what in ("robots", "tdmrep", "ai_txt", "trust_txt") if body.get(what)]
     rests += [one for _, _, body in bodies for one in body.get("licences", [])]
     seen = [json.loads(line) for line in files.get("evidence/index.jsonl", b"").splitlines()]
     digests = {one.get("digest") for one in rests} - {None}

@@ -36,6 +36,9 @@ pub enum EvidenceKind {
     /// A `/ai.txt`.
     #[serde(rename = "ai.txt")]
     AiTxt,
+    /// A `/trust.txt`.
+    #[serde(rename = "trust.txt")]
+    TrustTxt,
     /// Terms in prose.
     #[serde(rename = "terms")]
     Terms,
@@ -46,6 +49,7 @@ impl From<SiteFileKind> for EvidenceKind {
         match kind {
             SiteFileKind::Tdmrep => Self::Tdmrep,
             SiteFileKind::AiTxt => Self::AiTxt,
+            SiteFileKind::TrustTxt => Self::TrustTxt,
             SiteFileKind::Licence => Self::Licence,
             SiteFileKind::Terms => Self::Terms,
         }
@@ -61,6 +65,7 @@ impl EvidenceKind {
             Self::Tdmrep => SiteFileKind::Tdmrep.as_str(),
             Self::Licence => SiteFileKind::Licence.as_str(),
             Self::AiTxt => SiteFileKind::AiTxt.as_str(),
+            Self::TrustTxt => SiteFileKind::TrustTxt.as_str(),
             Self::Terms => SiteFileKind::Terms.as_str(),
         }
     }

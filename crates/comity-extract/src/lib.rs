@@ -46,6 +46,8 @@ mod attribute;
 mod charset;
 mod collect;
 mod content_type;
+mod embedded;
+mod epub;
 mod form;
 mod html;
 mod kinds;
@@ -65,6 +67,7 @@ mod select;
 mod sitemap;
 mod srcset;
 mod text_urls;
+mod xmp;
 
 pub use charset::{Charset, CharsetSource};
 pub use content_type::ContentKind;

@@ -9,6 +9,7 @@ use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 use crate::charset::{self, Answer, Charset, CharsetSource, Hints};
 use crate::collect::Collector;
 use crate::content_type::{self, Declared};
+use crate::embedded::Embedded;
 use crate::html::{Tokenizer, Tree};
 use crate::resolve::{self, Base};
 use crate::{ContentKind, Link, Notes, PageLimits, PageOptions, Stopped};
@@ -52,6 +53,8 @@ pub struct PageReader {
     wanted: usize,
     decoding: Option<Decoding>,
     read: u64,
+    /// Looks for metadata, in a document that may embed some.
+    embedded: Option<Embedded>,
 }
 
 /// What works once the charset is known.
@@ -96,6 +99,7 @@ impl PageReader {
             wanted: 1,
             decoding: None,
             read: 0,
+            embedded: Embedded::of(content_type),
         }
     }
 
@@ -108,6 +112,9 @@ impl PageReader {
 
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
+        if let Some(scan) = &mut self.embedded {
+            scan.push(bytes);
+        }
         if self.declared == Declared::Other {
             return;
         }
@@ -131,10 +138,16 @@ impl PageReader {
     }
 
     /// True when the head is over as far as bytes came: an element or text was seen that belongs to no head, or this is no page of
-    /// HTML. Bytes that wait for the charset to be decided were not looked at yet.
+    /// HTML and may embed nothing. Bytes that wait for the charset to be decided were not looked at yet.
     #[must_use]
     pub fn is_past_head(&self) -> bool {
-        self.is_no_page() || self.tree.collector.past_head
+        (self.is_no_page() && !self.may_embed()) || self.tree.collector.past_head
+    }
+
+    /// True for a document or image that may hold words about its use anywhere: they are known at its end, in [`Page::head`].
+    #[must_use]
+    pub const fn may_embed(&self) -> bool {
+        self.embedded.is_some()
     }
 
     /// True when this is known to be no page of HTML, by its type or by its first byte: it has no head, and no meta follows.
@@ -153,6 +166,7 @@ impl PageReader {
         }
         let (charset, encoding, content) = self.close();
         let mut collector = self.tree.collector;
+        collector.head.embedded = self.embedded.map(Embedded::finish).unwrap_or_default();
         collector.finish();
         let base_href = collector.base.as_deref().map(|href| crate::query::in_charset(href, encoding));
         let mut base = Base::of(&self.url, base_href.as_deref());

@@ -38,6 +38,7 @@ pub(crate) fn record(house: &House, ruling: &Ruling, url: &CrawlUrl, wishes: Opt
         "signals": decision.map(|decision| signals(&decision.preferences)).unwrap_or_default(),
         "tdmrep": site.and_then(|site| site.tdmrep.as_deref()).map(site_file),
         "ai_txt": site.and_then(|site| site.ai_txt.as_deref()).map(site_file),
+        "trust_txt": site.and_then(|site| site.trust_txt.as_deref()).map(site_file),
         "licences": site.map(|site| site.licences.iter().map(licence).collect::<Vec<_>>()).unwrap_or_default(),
         "grants": decision.map(|decision| decision.grants.iter().map(grant).collect::<Vec<_>>()).unwrap_or_default(),
         "budget": budget(house, url),

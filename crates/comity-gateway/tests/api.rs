@@ -34,7 +34,7 @@ async fn a_record_tells_everything_a_decision_rests_on() {
                    "sha256": sha256, "final_url": "http://a.example/robots.txt", "bytes": RULES.len(), "truncated": false,
                    "group": ["custbot"], "crawl_delay_s": 2.0},
         "signals": [],
-        "others": {}, "tdmrep": null, "ai_txt": null, "licences": [], "grants": [],
+        "others": {}, "tdmrep": null, "ai_txt": null, "trust_txt": null, "licences": [], "grants": [],
         "budget": {"origin_delay_s": 2.0, "origin_conc": 1, "wait_ms": 2000, "clock": "rate.crawl_delay"},
         "override": null, "optout": null, "policy_version": version, "node": "comity",
     });
@@ -98,10 +98,11 @@ async fn every_family_that_decides_stands_in_the_record() {
         .name("a.example")
         .robots(robots)
         .page("/.well-known/tdmrep.json", text(r#"[{"location":"/","tdm-reservation":1}]"#))
-        .page("/ai.txt", text("User-agent: *\nDisallow: /\n"));
+        .page("/ai.txt", text("User-agent: *\nDisallow: /\n"))
+        .page("/trust.txt", text("datatrainingallowed=no\n"));
     let mut profile = Profile::default();
     profile.gateway.customer.purposes = vec!["ai_train".parse().unwrap()];
-    profile.ask = AskFiles { tdmrep: AskTdmrep::Always, ai_txt: true, licences: true, terms: false };
+    profile.ask = AskFiles { tdmrep: AskTdmrep::Always, ai_txt: true, trust_txt: true, licences: true, terms: false };
     profile.options.others_tokens = OthersTokens::Deny { least: 1 };
     let room = profile.open([site, Site::new().name("lic.example").page("/l.xml", text(licence))]).unwrap();
     let record = room.decide(&json!({"url": "http://a.example/x"})).await;
@@ -110,7 +111,7 @@ async fn every_family_that_decides_stands_in_the_record() {
         let all = record["signals"].as_array().unwrap().iter();
         all.filter(|one| one["source"] == json!(source)).cloned().collect::<Vec<_>>()
     };
-    let denying = ["robots.policy-token", "robots.ai-token", "derived.tdm", "ai.txt"];
+    let denying = ["robots.policy-token", "robots.ai-token", "derived.tdm", "ai.txt", "trust.txt"];
     for source in denying {
         let said = of(source);
         assert!(

@@ -54,7 +54,7 @@ impl Decision {
             preferences: Preferences::none(),
             overridden: None,
             optout: None,
-            site: SiteFiles { tdmrep: None, ai_txt: None, licences: Vec::new() },
+            site: SiteFiles { tdmrep: None, ai_txt: None, trust_txt: None, licences: Vec::new() },
             stage: Stage::Before,
             again: decided,
             before: None,

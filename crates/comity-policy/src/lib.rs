@@ -36,7 +36,7 @@
 //! | `life_memory`, `pace_memory` | [`LifeMemory`], [`PaceMemory`]: lives and paces over restarts |
 //! | `pace_parts` | [`UsualPace`], [`HeldPace`]: an [`OriginPace`] in two parts, of which most origins have one |
 //! | `judge`, `decision` | [`judge`], [`Judge`], [`Judgement`], [`Decision`]: may it, and by which line |
-//! | `site_file` | [`SiteFile`]: what is known of a site's tdmrep.json, its ai.txt, its licences |
+//! | `site_file` | [`SiteFile`]: what is known of a site's tdmrep.json, its ai.txt and trust.txt, its licences |
 //! | `content` | [`judge_content`], [`ContentPermit`]: may the answer be kept |
 //! | `overrides` | [`Override`], [`Overrides`]: written exceptions per origin, which run out |
 //! | `grants` | [`Grant`], [`Grants`]: uses that a licence, a contract or a law permits |

@@ -1,9 +1,9 @@
-//! What is known of the files in which a site speaks about use: `/.well-known/tdmrep.json`, `/ai.txt`, licences, terms.
+//! What is known of the files in which a site speaks about use: `/.well-known/tdmrep.json`, `/ai.txt`, `/trust.txt`, licences, terms.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_signals::{AiTxt, Remarks, RslCarrier, RslDocument, RslReading, Statement, Tdmrep, Verdict};
+use comity_signals::{AiTxt, Remarks, RslCarrier, RslDocument, RslReading, Statement, Tdmrep, Verdict, trust_txt};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{Digest, Terms, WallTime};
@@ -15,6 +15,9 @@ pub enum SiteFileKind {
     Tdmrep,
     /// `/ai.txt` as Spawning defines it (2023).
     AiTxt,
+    /// `/trust.txt` (JournalList, April 2024). Its second place, below `/.well-known/`, is not looked at: a second request to every site
+    /// for the same few lines (our choice).
+    TrustTxt,
     /// An RSL document that a site or a page names (RSL 1.0).
     Licence,
     /// Terms in prose: kept, never interpreted.
@@ -23,7 +26,7 @@ pub enum SiteFileKind {
 
 impl SiteFileKind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Tdmrep, Self::AiTxt, Self::Licence, Self::Terms];
+    pub const ALL: [Self; 5] = [Self::Tdmrep, Self::AiTxt, Self::TrustTxt, Self::Licence, Self::Terms];
 
     /// The word of errands in records.
     #[must_use]
@@ -31,6 +34,7 @@ impl SiteFileKind {
         match self {
             Self::Tdmrep => "tdmrep",
             Self::AiTxt => "ai_txt",
+            Self::TrustTxt => "trust_txt",
             Self::Licence => "licence",
             Self::Terms => "terms",
         }
@@ -42,6 +46,7 @@ impl SiteFileKind {
         let path = match self {
             Self::Tdmrep => "/.well-known/tdmrep.json",
             Self::AiTxt => "/ai.txt",
+            Self::TrustTxt => "/trust.txt",
             Self::Licence | Self::Terms => return None,
         };
         origin.robots_url().join(path).ok()
@@ -52,7 +57,7 @@ impl SiteFileKind {
     pub const fn most_bytes(self) -> usize {
         match self {
             Self::Tdmrep => Tdmrep::MAX_BYTES + 1,
-            Self::AiTxt => 512 * 1024,
+            Self::AiTxt | Self::TrustTxt => 512 * 1024,
             Self::Licence => RslDocument::MAX_BYTES + 1,
             Self::Terms => 2 << 20,
         }
@@ -140,6 +145,8 @@ pub enum SiteRules {
     Tdmrep(Arc<Tdmrep>),
     /// Rules about training, read for each list of own tokens.
     AiTxt(Arc<[AiTxt]>),
+    /// What is said of training on everything of the site, if anything is.
+    TrustTxt(Option<Arc<Statement>>),
     /// A licence.
     Licence(Arc<RslDocument>),
     /// Prose: nothing is read.
@@ -159,6 +166,7 @@ impl SiteRules {
                 };
                 Self::AiTxt(lists.iter().map(read).collect())
             }
+            SiteFileKind::TrustTxt => Self::TrustTxt(trust_txt(body).map(Arc::new)),
             SiteFileKind::Licence => Self::Licence(Arc::new(RslDocument::parse(body))),
             SiteFileKind::Terms => Self::Terms,
         }
@@ -169,6 +177,7 @@ impl SiteRules {
             Self::Tdmrep(rules) => rules.heap_bytes() + size_of::<Tdmrep>(),
             Self::AiTxt(lists) => lists.iter().map(|one| one.heap_bytes() + size_of::<AiTxt>()).sum(),
             Self::Licence(document) => document.heap_bytes() + size_of::<RslDocument>(),
+            Self::TrustTxt(said) => said.as_ref().map_or(0, |said| size_of::<Statement>() + said.raw.len()),
             Self::Terms => 0,
         }
     }
@@ -210,6 +219,13 @@ impl SiteFile {
         } else {
             said.find(|said| said.verdict == Verdict::Denied).unwrap_or(first)
         })
+    }
+
+    /// What a trust.txt says of training.
+    #[must_use]
+    pub fn trust_txt(&self) -> Option<&Statement> {
+        let SiteRules::TrustTxt(said) = &self.copy.as_ref()?.rules else { return None };
+        said.as_deref()
     }
 
     /// Bytes that it holds beside itself.
@@ -258,6 +274,8 @@ pub struct SiteFiles {
     pub tdmrep: Option<Arc<SiteFile>>,
     /// ai.txt; `None` where it is not asked for.
     pub ai_txt: Option<Arc<SiteFile>>,
+    /// trust.txt; `None` where it is not asked for.
+    pub trust_txt: Option<Arc<SiteFile>>,
     /// The licences that its robots.txt names, at most [`NamedLicence::MOST`]; after the second decision those that the page names,
     /// too, [`NamedLicence::MOST_IN_ALL`] at most.
     pub licences: Vec<NamedLicence>,
@@ -265,18 +283,19 @@ pub struct SiteFiles {
 
 impl SiteFiles {
     /// Nothing is known, since nothing is asked for.
-    pub const NONE: &'static Self = &Self { tdmrep: None, ai_txt: None, licences: Vec::new() };
+    pub const NONE: &'static Self = &Self { tdmrep: None, ai_txt: None, trust_txt: None, licences: Vec::new() };
 
     /// True when nothing is asked for.
     #[must_use]
     pub const fn is_none(&self) -> bool {
-        self.tdmrep.is_none() && self.ai_txt.is_none() && self.licences.is_empty()
+        self.tdmrep.is_none() && self.ai_txt.is_none() && self.trust_txt.is_none() && self.licences.is_empty()
     }
 
-    /// What ai.txt says of the resource at `target`, and each licence. tdmrep.json stands apart: its later layers take its place.
+    /// What ai.txt and trust.txt say of the resource at `target`, and each licence. tdmrep.json stands apart: its later layers take its place.
     #[must_use]
     pub fn read(&self, origin: &Origin, target: &[u8], terms: &Terms) -> (Vec<Statement>, Remarks) {
         let mut said: Vec<_> = self.ai_txt.iter().filter_map(|file| file.ai_txt(target)).collect();
+        said.extend(self.trust_txt.iter().filter_map(|file| file.trust_txt()).cloned());
         let mut remarks = Remarks::NONE;
         for licence in &self.licences {
             let read = licence.read(origin, target, terms);

@@ -19,6 +19,19 @@ pub struct HeadFacts {
     pub licences: Vec<LicenceLink>,
     /// `script` elements of the type `application/rsl+xml`: their text, as written.
     pub inline_rsl: Vec<String>,
+    /// What is embedded in a document or image that is no page.
+    pub embedded: EmbeddedFacts,
+}
+
+/// What XMP packets within a document or image, or the package document of an EPUB, say of its use: values as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmbeddedFacts {
+    /// `reservation` of TDMRep's namespace.
+    pub tdm_reservation: Vec<String>,
+    /// `policy` of the same.
+    pub tdm_policy: Vec<String>,
+    /// `DataMining` of PLUS: an IRI of its vocabulary, or the end of one.
+    pub data_mining: Vec<String>,
 }
 
 /// One link to the terms under which a page may be used.

@@ -58,8 +58,8 @@
 //! read 1 MiB; what is longer only denies. The other bytes are bounded by who brings them: `comity-robots` for files and
 //! lines, `comity-fetch` for header fields, `comity-extract` for heads.
 //!
-//! Elsewhere: paces (`comity-policy`), signatures (`comity-fetch`). Not read: metadata embedded in files (EPUB, PDF, C2PA,
-//! IPTC), RSL in feeds.
+//! Elsewhere: paces (`comity-policy`), signatures (`comity-fetch`). Not read: C2PA, RSL in feeds and in embedded
+//! metadata.
 
 mod agents;
 mod ai_txt;
@@ -92,7 +92,7 @@ pub use constraints::{Constraints, Remarks};
 pub use content_signal::UseCeiling;
 pub use date::UnixSeconds;
 pub use diagnostic::{Diagnostic, DiagnosticCode, Diagnostics, MAX_DIAGNOSTICS_PER_CODE};
-pub use head::{HeadFacts, LicenceLink, RobotsMeta};
+pub use head::{EmbeddedFacts, HeadFacts, LicenceLink, RobotsMeta};
 pub use options::{LegacyLabels, OthersTokens, Profile, SignalOptions};
 pub use page::{PageReader, PageSignals, page_signals};
 pub use policy_tokens::{PolicyGroups, PolicyToken};

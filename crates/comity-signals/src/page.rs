@@ -96,6 +96,7 @@ impl PageReader<'_> {
             robots_tag(&value, self.token).for_each(|rule| reading.apply(rule, at));
         }
         reading.metas(head);
+        reading.embedded(head);
         reading.finish()
     }
 }
@@ -141,6 +142,9 @@ impl<'a> Carried<'a> {
     }
 }
 
+/// How the terms of PLUS begin that prohibit.
+const PROHIBITED: &str = "DMI-PROHIBITED";
+
 struct Reading<'a> {
     reader: &'a PageReader<'a>,
     found: Found,
@@ -175,6 +179,19 @@ impl Reading<'_> {
                 let place = Place::Element(index);
                 let at = Carried { source: Source::MetaRobots, place, raw: &meta.content, path: None };
                 Rules::unprefixed(&meta.content).for_each(|rule| self.apply(rule, at));
+            }
+        }
+    }
+
+    /// PLUS: whatever it prohibits is read as the whole, and as training (our choice for the latter; signals reference §9).
+    fn embedded(&mut self, head: &HeadFacts) {
+        for (index, value) in (0..).zip(&head.embedded.data_mining) {
+            let term = value.trim().rsplit(['/', '#']).next().unwrap_or_default();
+            if term.get(..PROHIBITED.len()).is_some_and(|start| start.eq_ignore_ascii_case(PROHIBITED)) {
+                let place = Place::Element(index);
+                let at = Carried { source: Source::EmbeddedPlus, place, raw: value, path: None };
+                self.derive(Purpose::Tdm, at);
+                self.derive(Purpose::AiTrain, at);
             }
         }
     }

@@ -62,6 +62,10 @@ pub enum Source {
     HeaderTdm,
     /// `tdm-reservation` meta element.
     MetaTdm,
+    /// `tdm:reservation` within a PDF, an image or an EPUB.
+    EmbeddedTdm,
+    /// `plus:DataMining` in XMP within an image or document.
+    EmbeddedPlus,
     /// What the cautious profile infers from the value that TDMRep's layers come to: of no single layer.
     DerivedTdm,
     /// `X-Robots-Tag` response header.
@@ -105,6 +109,8 @@ impl Source {
             Self::TdmrepFile => "tdmrep.file",
             Self::HeaderTdm => "header.tdm",
             Self::MetaTdm => "meta.tdm",
+            Self::EmbeddedTdm => "embedded.tdm",
+            Self::EmbeddedPlus => "embedded.plus",
             Self::DerivedTdm => "derived.tdm",
             Self::HeaderXRobotsTag => "header.x-robots-tag",
             Self::HeaderRobotsTag => "header.robots-tag",
@@ -131,9 +137,12 @@ impl Source {
                 "draft-ietf-aipref-vocab-08, draft-ietf-aipref-attach-05"
             }
             Self::RobotsContentSignal | Self::HeaderContentSignal => "Content Signals policy, 2025-09-24",
-            Self::TdmrepFile | Self::HeaderTdm | Self::MetaTdm => "TDMRep Community Group report, 2024-05-10",
+            Self::TdmrepFile | Self::HeaderTdm | Self::MetaTdm | Self::EmbeddedTdm => {
+                "TDMRep Community Group report, 2024-05-10"
+            }
             Self::DerivedTdm => "TDMRep Community Group report, 2024-05-10; derived by comity",
             Self::HeaderXRobotsTag | Self::MetaRobots => "Google robots meta documentation",
+            Self::EmbeddedPlus => "PLUS Data Mining, IPTC Photo Metadata 2023.1",
             Self::HeaderRobotsTag => "draft-illyes-repext-00",
             Self::RobotsPolicyToken => "draft-kelley-aipref-training-preference-signal-00",
             Self::Rsl => "RSL-SPEC-1.0, 2025-12-10",

@@ -3,7 +3,7 @@ use std::process::Command;
 use crate::{print, step};
 
 /// The fuzz targets, by crate.
-const TARGETS: [(&str, &str); 15] = [
+const TARGETS: [(&str, &str); 16] = [
     ("crates/comity-robots", "parse"),
     ("crates/comity-robots", "matcher"),
     ("crates/comity-robots", "print"),
@@ -14,6 +14,7 @@ const TARGETS: [(&str, &str); 15] = [
     ("crates/comity-extract", "url"),
     ("crates/comity-extract", "sitemap"),
     ("crates/comity-extract", "feed"),
+    ("crates/comity-extract", "embedded"),
     ("crates/comity-signals", "tdmrep"),
     ("crates/comity-signals", "rsl"),
     ("crates/comity-signals", "lines"),

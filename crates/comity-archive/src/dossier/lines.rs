@@ -103,7 +103,10 @@ impl Lines {
             withheld::shown(line, &withheld)?
         };
         let robots = record.robots.as_ref().and_then(|robots| robots.digest.as_deref());
-        let files = [&record.tdmrep, &record.ai_txt].into_iter().flatten().filter_map(|file| file.digest.as_deref());
+        let files = [&record.tdmrep, &record.ai_txt, &record.trust_txt]
+            .into_iter()
+            .flatten()
+            .filter_map(|file| file.digest.as_deref());
         let files = files.chain(record.licences.iter().filter_map(|licence| licence.digest.as_deref()));
         self.digests.extend(robots.into_iter().chain(files).filter_map(|hex| hex.parse::<Digest>().ok()));
         pages.record(line.seq, &record, &withheld);

@@ -27,6 +27,8 @@ pub(super) struct Body<'a> {
     #[serde(borrow, default)]
     pub(super) ai_txt: Option<Copy<'a>>,
     #[serde(borrow, default)]
+    pub(super) trust_txt: Option<Copy<'a>>,
+    #[serde(borrow, default)]
     pub(super) licences: Vec<Copy<'a>>,
     pub(super) warc: Option<WarcPlaces>,
 }
@@ -67,7 +69,8 @@ impl Body<'_> {
 
     /// Digests of copies that must be in the evidence (as `verify` wants them).
     pub(super) fn rests_on(&self) -> impl Iterator<Item = &str> {
-        let files = [&self.robots, &self.tdmrep, &self.ai_txt].into_iter().flatten().chain(&self.licences);
+        let files =
+            [&self.robots, &self.tdmrep, &self.ai_txt, &self.trust_txt].into_iter().flatten().chain(&self.licences);
         files.filter_map(|copy| copy.digest.as_deref())
     }
 

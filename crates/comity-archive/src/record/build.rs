@@ -178,6 +178,7 @@ fn assemble(
     let site = basis.decision.map(|decision| &decision.site);
     let tdmrep = site.and_then(|site| site.tdmrep.as_deref()).map(|file| site_file("tdmrep", file, absent));
     let ai_txt = site.and_then(|site| site.ai_txt.as_deref()).map(|file| site_file("ai_txt", file, absent));
+    let trust_txt = site.and_then(|site| site.trust_txt.as_deref()).map(|file| site_file("trust_txt", file, absent));
     let licences = site.map(|site| licences(site, absent)).unwrap_or_default();
     let said = basis.decision.map(|decision| &decision.remarks);
     let (diagnostics, left_out) = said.map(remarks::diagnostics).unwrap_or_default();
@@ -186,6 +187,7 @@ fn assemble(
     (record.robots, record.rule, record.group) = (robots, rule, group);
     (record.decision, record.signals, record.omitted) = (decision, signals, omitted);
     (record.tdmrep, record.ai_txt, record.licences) = (tdmrep, ai_txt, licences);
+    record.trust_txt = trust_txt;
     record.constraints = said.and_then(|said| ConstraintsRecord::of(&said.constraints));
     (record.diagnostics, record.omitted.diagnostics) = (diagnostics, left_out);
     record.terms = terms(&context.terms);
@@ -232,6 +234,7 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
         tdmrep: None,
         terms: Vec::new(),
         time: parts.time,
+        trust_txt: None,
         until: absent.note("until", ends.until.map(|at| at.to_string()), Why::Final),
         url: cut(ends.url),
         url_length: ends.url.len() as u64,

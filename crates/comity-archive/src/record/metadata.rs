@@ -70,6 +70,11 @@ fn after(record: &Record, changes: &Changes<'_>) -> String {
         fields.push("comity-ai-txt-state", &ai_txt.state);
         fields.push_some("comity-ai-txt-digest", ai_txt.digest.as_ref().map(|d| format!("sha256:{d}")).as_deref());
     }
+    if let Some(trust_txt) = &record.trust_txt {
+        fields.push("comity-trust-txt-state", &trust_txt.state);
+        fields
+            .push_some("comity-trust-txt-digest", trust_txt.digest.as_ref().map(|d| format!("sha256:{d}")).as_deref());
+    }
     for licence in &record.licences {
         let digest = licence.digest.as_ref().map(|d| format!(" sha256:{d}")).unwrap_or_default();
         fields.push("comity-licence", &format!("{} {} {}{digest}", licence.carrier, licence.state, licence.url));

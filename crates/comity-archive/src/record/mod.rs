@@ -52,7 +52,7 @@ pub struct Record {
     /// What was erased; only in records of errand `erasure`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub erasure: Option<ErasureRecord>,
-    /// `page`, `robots`, `tdmrep`, `ai_txt`, `licence` or `terms` for a file in which a site speaks about use and what leads there, or
+    /// `page`, `robots`, `tdmrep`, `ai_txt`, `trust_txt`, `licence` or `terms` for a file in which a site speaks about use and what leads there, or
     /// `erasure` for a record that is of no URL.
     pub errand: String,
     /// Tokens of the robots group that applied, as written; `["*"]` for the global one. At most 64 of 256 bytes.
@@ -92,6 +92,9 @@ pub struct Record {
     pub terms: Vec<TermsRecord>,
     /// When, and how long.
     pub time: TimeRecord,
+    /// What was known of the site's trust.txt; left out where it was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust_txt: Option<SiteFileRecord>,
     /// Until when the URL waits.
     pub until: Option<String>,
     /// The URL that was judged and sent; cut to 4,096 bytes.

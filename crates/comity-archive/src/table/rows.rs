@@ -163,7 +163,7 @@ impl Row {
     pub(super) fn subset(&self) -> Option<&'static str> {
         let status = self.record.response.as_ref().filter(|_| self.is_capture())?.status;
         Some(match self.record.errand.as_str() {
-            "robots" | "tdmrep" | "ai_txt" | "licence" | "terms" => "robotstxt",
+            "robots" | "tdmrep" | "ai_txt" | "trust_txt" | "licence" | "terms" => "robotstxt",
             _ if (200..300).contains(&status) => "warc",
             _ => "crawldiagnostics",
         })

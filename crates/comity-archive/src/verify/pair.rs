@@ -190,7 +190,8 @@ impl PairCheck<'_> {
         if let Some(config) = end.config {
             *end.configs.entry(config).or_insert(false) |= self.since.is_some_and(|since| line.seq >= since);
         }
-        let files = [("robots.txt", &seen.robots), ("tdmrep.json", &seen.tdmrep), ("ai.txt", &seen.ai_txt)];
+        let [robots, tdmrep] = [("robots.txt", &seen.robots), ("tdmrep.json", &seen.tdmrep)];
+        let files = [robots, tdmrep, ("ai.txt", &seen.ai_txt), ("trust.txt", &seen.trust_txt)];
         let files = files.into_iter().filter_map(|(name, copy)| Some((name, copy.as_ref()?)));
         for (name, copy) in files.chain(seen.licences.iter().map(|copy| ("licence", copy))) {
             let digest = copy.digest.as_deref();

@@ -24,6 +24,8 @@ pub(super) struct Seen<'a> {
     #[serde(borrow, default)]
     pub(super) ai_txt: Option<SeenRobots<'a>>,
     #[serde(borrow, default)]
+    pub(super) trust_txt: Option<SeenRobots<'a>>,
+    #[serde(borrow, default)]
     pub(super) licences: Vec<SeenRobots<'a>>,
     #[serde(borrow)]
     pub(super) time: SeenTime<'a>,

@@ -21,6 +21,7 @@ fn is_page(record: &Value, path: &str) -> bool {
 
 fn reads_all(file: &mut ConfigFile) {
     (file.signals.ai_txt, file.signals.licences) = (Some(true), Some(true));
+    file.signals.trust_txt = Some(true);
 }
 
 /// Kept under a grant, as a crawler that heeds nothing would keep it.
@@ -71,7 +72,7 @@ async fn what_a_record_leaves_out_is_found() {
         .page("/closed", Answer::text("x"))
         .page("/train", Answer::text("x"))
         .page("/link", link(Answer::text("x")));
-    let rows: [(&str, &str, Forge, &str); 11] = [
+    let rows: [(&str, &str, Forge, &str); 12] = [
         (
             "the licence of robots.txt",
             "/link",
@@ -85,6 +86,7 @@ async fn what_a_record_leaves_out_is_found() {
             "named by link field",
         ),
         ("ai.txt", "/train", |one| drop(one.as_object_mut().unwrap().remove("ai_txt")), "names no ai.txt"),
+        ("trust.txt", "/train", |one| drop(one.as_object_mut().unwrap().remove("trust_txt")), "names no trust.txt"),
         ("tdmrep.json", "/closed", |one| drop(one.as_object_mut().unwrap().remove("tdmrep")), "names no tdmrep.json"),
         (
             "a tdmrep.json that was not there",

@@ -41,6 +41,20 @@ pub fn html(bytes: &[u8]) {
     }
 }
 
+/// Words that are embedded in a document: where the bytes are cut changes nothing, and what is kept is bounded.
+pub fn embedded(bytes: &[u8]) {
+    for content_type in ["application/pdf", "application/epub+zip"] {
+        let of = |len: usize| page(Some(content_type), PageLimits::default(), &mut bytes.chunks(len)).head.embedded;
+        let whole = of(bytes.len().max(1));
+        for len in [1, 7, 64, 1021] {
+            assert_eq!(of(len), whole, "in chunks of {len}");
+        }
+        for values in [&whole.tdm_reservation, &whole.tdm_policy, &whole.data_mining] {
+            assert!(values.len() <= 16 && values.iter().all(|value| value.len() <= 2048 && !value.is_empty()));
+        }
+    }
+}
+
 /// A value within quotes, as it stands in a page; `None` for what a page cannot carry unaltered.
 fn attribute(bytes: &[u8]) -> Option<(&str, String)> {
     let value = std::str::from_utf8(bytes).ok().filter(|value| !value.contains(['\0', '\r']))?;

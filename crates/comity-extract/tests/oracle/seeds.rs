@@ -11,8 +11,13 @@ use proptest::sample::{Index, select};
 
 type Law = fn(&[u8]);
 
-const LAWS: [(&str, Law); 4] =
-    [("html", laws::html), ("srcset", laws::srcset), ("refresh", laws::refresh), ("url", laws::url)];
+const LAWS: [(&str, Law); 5] = [
+    ("html", laws::html),
+    ("srcset", laws::srcset),
+    ("refresh", laws::refresh),
+    ("url", laws::url),
+    ("embedded", laws::embedded),
+];
 
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds");

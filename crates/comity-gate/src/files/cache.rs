@@ -70,7 +70,7 @@ impl FileCache {
         };
         // By age alone: the newest was asked for because a page waits for it, and would be asked for again at once.
         let entries = Cache::builder().eviction_policy(EvictionPolicy::lru()).weigher(weight).max_capacity(MOST_BYTES);
-        let asks_any = tdmrep || asks.ai_txt || asks.licences || asks.terms;
+        let asks_any = tdmrep || asks.ai_txt || asks.trust_txt || asks.licences || asks.terms;
         asks_any.then(|| Self {
             asks,
             tdmrep,
@@ -170,12 +170,13 @@ impl FileCache {
         let own = |kind| FileKey::of(kind, origin.clone(), *vantage);
         let tdmrep = if self.tdmrep { look(own(SiteFileKind::Tdmrep)) } else { None };
         let ai_txt = if self.asks.ai_txt { look(own(SiteFileKind::AiTxt)) } else { None };
+        let trust_txt = if self.asks.trust_txt { look(own(SiteFileKind::TrustTxt)) } else { None };
         let named = |url: &CrawlUrl| {
             let file = look(FileKey::at(SiteFileKind::Licence, url.clone()))?;
             Some(NamedLicence { url: url.clone(), carrier: RslCarrier::Robots, file })
         };
         let licences = licences.iter().filter_map(named).collect();
-        known.files = SiteFiles { tdmrep, ai_txt, licences };
+        known.files = SiteFiles { tdmrep, ai_txt, trust_txt, licences };
         let is_due = |file: &FileKey| find(file).is_none_or(|file| file.is_due(now));
         if self.asks.terms {
             let reviewed = reviews.of(origin).iter().map(|one| FileKey::at(SiteFileKind::Terms, one.url().clone()));
@@ -212,6 +213,7 @@ impl FileCache {
         let own = |kind| FileKey::of(kind, origin.clone(), *vantage);
         all.extend(self.tdmrep.then(|| own(SiteFileKind::Tdmrep)));
         all.extend(self.asks.ai_txt.then(|| own(SiteFileKind::AiTxt)));
+        all.extend(self.asks.trust_txt.then(|| own(SiteFileKind::TrustTxt)));
         all.extend(licences.iter().map(|url| FileKey::at(SiteFileKind::Licence, url.clone())));
         if self.asks.terms {
             let reviewed = reviews.of(origin).iter();

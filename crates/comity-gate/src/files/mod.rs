@@ -47,11 +47,14 @@ impl AskTdmrep {
 
 /// Which files are asked for beside robots.txt; by default none is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for or not, whatever the others are")]
 pub struct AskFiles {
     /// tdmrep.json.
     pub tdmrep: AskTdmrep,
     /// ai.txt.
     pub ai_txt: bool,
+    /// trust.txt.
+    pub trust_txt: bool,
     /// RSL licences that robots.txt and pages name.
     pub licences: bool,
     /// Copies of terms: those that were reviewed, and those that pages link to.

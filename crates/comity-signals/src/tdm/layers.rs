@@ -33,7 +33,7 @@ impl Reservation {
 /// What one layer says of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TdmLayer {
-    /// `tdmrep.file`, `header.tdm` or `meta.tdm`.
+    /// `tdmrep.file`, `header.tdm`, `meta.tdm` or `embedded.tdm`.
     pub source: Source,
     /// The value, `None` when the layer is there and says nothing that can be read.
     pub reservation: Option<Reservation>,
@@ -49,7 +49,7 @@ pub struct TdmLayer {
 
 /// TDMRep of one resource: its layers, and what they come to.
 ///
-/// File, then header, then meta: a later layer supersedes an earlier one, property by property, and one that is absent or
+/// File, then header, then meta, then what is embedded: a later layer supersedes an earlier one, property by property, and one that is absent or
 /// cannot be read resets nothing (TDMRep, 10 May 2024; signals reference §6.3). That is the opposite of the other families,
 /// where a permission never undoes a denial, and the reason why this family is settled before it joins them:
 /// [`Self::preferences`].
@@ -76,7 +76,7 @@ impl TdmReading {
     /// What file, header fields and head say of the resource at `target` (path and query in bytes, as they are sent).
     ///
     /// `fields` are names and values in wire order, repeated fields not folded: a repeated `tdm-reservation` is neither 0 nor
-    /// 1, hence unset. Of several metas any 1 reserves (our choice: the report does not say). Cost: a match per rule of the
+    /// 1, hence unset. Of several metas, or packets, any 1 reserves (our choice: the report does not say). Cost: a match per rule of the
     /// file until one fits, at most [`Tdmrep::MAX_RULES`].
     #[must_use]
     pub fn read<N: AsRef<str>, V: AsRef<[u8]>>(
@@ -90,7 +90,12 @@ impl TdmReading {
         let mut notes = Found::default();
         reading.layers.extend(file.and_then(|file| of_file(file, target, &mut notes)));
         reading.layers.extend(of_fields(fields, &mut notes));
-        reading.layers.extend(of_metas(head, &mut notes));
+        let embedded = &head.embedded;
+        let within: [(Source, &[String], &[String]); 2] = [
+            (Source::MetaTdm, &head.tdm_reservation, &head.tdm_policy),
+            (Source::EmbeddedTdm, &embedded.tdm_reservation, &embedded.tdm_policy),
+        ];
+        reading.layers.extend(within.into_iter().filter_map(|layer| of_values(layer, &mut notes)));
         reading.settle(options, notes)
     }
 
@@ -135,7 +140,7 @@ impl TdmReading {
 
 impl Source {
     pub(crate) const fn is_tdm(self) -> bool {
-        matches!(self, Self::TdmrepFile | Self::HeaderTdm | Self::MetaTdm | Self::DerivedTdm)
+        matches!(self, Self::TdmrepFile | Self::HeaderTdm | Self::MetaTdm | Self::EmbeddedTdm | Self::DerivedTdm)
     }
 }
 
@@ -190,16 +195,17 @@ fn of_fields<N: AsRef<str>, V: AsRef<[u8]>>(fields: &[(N, V)], notes: &mut Found
     Some(TdmLayer { source: Source::HeaderTdm, reservation, policy, place: Place::Header(0), path: None, raw })
 }
 
-fn of_metas(head: &HeadFacts, notes: &mut Found) -> Option<TdmLayer> {
-    let policy = head.tdm_policy.iter().find_map(|content| policy(content));
-    if head.tdm_reservation.is_empty() && policy.is_none() {
+/// A layer whose values stand beside each other: metas, packets of XMP.
+fn of_values((source, reservations, policies): (Source, &[String], &[String]), notes: &mut Found) -> Option<TdmLayer> {
+    let policy = policies.iter().find_map(|content| policy(content));
+    if reservations.is_empty() && policy.is_none() {
         return None;
     }
     let mut kept: Option<(u32, Option<Reservation>, &str)> = None;
-    for (index, content) in (0..).zip(&head.tdm_reservation) {
+    for (index, content) in (0..).zip(reservations) {
         let value = read_value(content);
         if value.is_none() {
-            let at = Carried { source: Source::MetaTdm, place: Place::Element(index), raw: content, path: None };
+            let at = Carried { source, place: Place::Element(index), raw: content, path: None };
             notes.note(DiagnosticCode::TdmBadValue, at, content);
         }
         let stricter = match kept {
@@ -212,7 +218,7 @@ fn of_metas(head: &HeadFacts, notes: &mut Found) -> Option<TdmLayer> {
     }
     let (index, reservation, raw) = kept.unwrap_or((0, None, ""));
     let raw = cut(raw, MAX_TEXT_BYTES).to_owned();
-    Some(TdmLayer { source: Source::MetaTdm, reservation, policy, place: Place::Element(index), path: None, raw })
+    Some(TdmLayer { source, reservation, policy, place: Place::Element(index), path: None, raw })
 }
 
 /// One that cannot be read is unset, and beside one that can be read says nothing.

@@ -9,7 +9,7 @@ use super::{ConfigError, ConfigFile};
 /// Keys that say what the crawl means: who asks, what for, where, and by which rules. A URL that was decided under one
 /// value must not stand beside one decided under another without anybody having said so. Our choice: everything else
 /// (paces, limits, archive) only says how fast and how long.
-const MEANING: [&str; 29] = [
+const MEANING: [&str; 30] = [
     "agent.name",
     "agent.contact",
     "agent.tokens",
@@ -26,6 +26,7 @@ const MEANING: [&str; 29] = [
     "signals.unspecified",
     "signals.tdmrep",
     "signals.ai_txt",
+    "signals.trust_txt",
     "signals.licences",
     "signals.profile",
     "signals.aipref_legacy",

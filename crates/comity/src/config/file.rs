@@ -252,6 +252,8 @@ section! {
         tdmrep: String,
         /// Whether `/ai.txt` is asked for; default false.
         ai_txt: bool,
+        /// Whether trust.txt of sites is asked for.
+        trust_txt: bool,
         /// Whether the RSL licences that sites and pages name are asked for; default false.
         licences: bool,
         /// `note` (default): links to terms are recorded; `copy`: their text is copied, too.

@@ -198,6 +198,7 @@ pub(super) fn signals(file: &ConfigFile) -> Result<SignalSettings, ConfigError> 
         ask: AskFiles {
             tdmrep: one_of("[signals] tdmrep", file.signals.tdmrep.as_deref(), &TDMREPS)?,
             ai_txt: file.signals.ai_txt.unwrap_or_default(),
+            trust_txt: file.signals.trust_txt.unwrap_or_default(),
             licences: file.signals.licences.unwrap_or_default(),
             terms: one_of("[signals] terms", file.signals.terms.as_deref(), &TERMS)?,
         },
@@ -214,6 +215,7 @@ pub(super) fn resolved(settings: &SignalSettings, file: &mut ConfigFile) {
     let word = TDMREPS.iter().find(|(_, value)| *value == ask.tdmrep).map(|(word, _)| (*word).to_owned());
     file.signals.tdmrep = word;
     (file.signals.ai_txt, file.signals.licences) = (Some(ask.ai_txt), Some(ask.licences));
+    file.signals.trust_txt = Some(ask.trust_txt);
     file.signals.terms = Some(if ask.terms { "copy" } else { "note" }.to_owned());
     knobs::resolved(settings, &mut file.signals);
 }
@@ -246,14 +248,15 @@ mod tests {
     #[test]
     fn the_keys_are_read_shown_and_documented() {
         let set = resolve(
-            "[signals]\nunspecified = \"refuse\"\ntdmrep = \"always\"\nai_txt = true\nlicences = true\nterms = \"copy\"\n",
+            "[signals]\nunspecified = \"refuse\"\ntdmrep = \"always\"\nai_txt = true\ntrust_txt = true\nlicences = true\nterms = \"copy\"\n",
         );
         let set = set.unwrap();
-        let ask = AskFiles { tdmrep: AskTdmrep::Always, ai_txt: true, licences: true, terms: true };
+        let ask = AskFiles { tdmrep: AskTdmrep::Always, ai_txt: true, trust_txt: true, licences: true, terms: true };
         assert_eq!(set.signals, SignalSettings { silence: Silence::Refuse, ask, ..SignalSettings::default() });
         let again = set.resolved().signals;
         assert_eq!((again.unspecified.as_deref(), again.tdmrep.as_deref()), (Some("refuse"), Some("always")));
         assert_eq!((again.ai_txt, again.licences, again.terms.as_deref()), (Some(true), Some(true), Some("copy")));
+        assert_eq!(again.trust_txt, Some(true));
         let unset = resolve("").unwrap().signals;
         let ask = AskFiles { tdmrep: AskTdmrep::WhenNeeded, ..AskFiles::default() };
         assert_eq!(unset, SignalSettings { silence: Silence::Proceed, ask, ..SignalSettings::default() });
@@ -261,7 +264,17 @@ mod tests {
             assert!(resolve(&format!("[signals]\n{wrong}\n")).is_err(), "{wrong}");
         }
         let reference = include_str!("../../../../docs/configuration.md");
-        let keys = ["unspecified", "tdmrep", "ai_txt", "licences", "terms", "purposes", "reference", "approved_by"];
+        let keys = [
+            "unspecified",
+            "tdmrep",
+            "ai_txt",
+            "trust_txt",
+            "licences",
+            "terms",
+            "purposes",
+            "reference",
+            "approved_by",
+        ];
         let more = ["expires", "basis", "origins", "origin", "url", "reviewed_by", "reviewed_on", "digest", "verdicts"];
         for key in keys.into_iter().chain(more).chain(["note"]) {
             assert!(reference.contains(&format!("| `{key}` |")), "{key} is not documented");

@@ -76,7 +76,7 @@ impl Reader {
     /// What the head of a page has said so far, and whether it is over; `None` for what has no head.
     pub(super) fn head(&self) -> Option<(&HeadFacts, bool)> {
         match self {
-            Self::Page(reader, _) | Self::Either(reader, _) if !reader.is_no_page() => {
+            Self::Page(reader, _) | Self::Either(reader, _) if !reader.is_no_page() || reader.may_embed() => {
                 Some((reader.head(), reader.is_past_head()))
             }
             _ => None,

@@ -49,6 +49,81 @@ async fn ai_txt_speaks_before_the_fetch() {
     }
 }
 
+/// A trust.txt speaks of the whole site, before the fetch.
+#[tokio::test(start_paused = true)]
+async fn trust_txt_speaks_before_the_fetch() {
+    let text = |text: &str| Answer::text(text.to_owned());
+    let rows = [
+        ("denies", text("member=x\ndatatrainingallowed=no\n"), "not_fetched", "signal.ai_train", "read"),
+        ("permits", text("datatrainingallowed=yes\n"), "fetched", "ok.no_rules", "read"),
+        (
+            "says both",
+            text("datatrainingallowed=yes\ndatatrainingallowed=no\n"),
+            "not_fetched",
+            "signal.ai_train",
+            "read",
+        ),
+        ("says something else", text("datatrainingallowed=maybe\n"), "fetched", "ok.no_rules", "read"),
+        ("is not there", Answer::status(404), "fetched", "ok.no_rules", "absent"),
+        ("fails", Answer::status(503), "fetched", "ok.no_rules", "unreachable"),
+    ];
+    for (name, answer, outcome, reason, state) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", html("")).page("/linked", Answer::text("x"));
+        let (net, observer) = web([site.page("/trust.txt", answer)]);
+        finish(crawl(&net, dir.path(), &["ai_train"]), |file| file.signals.trust_txt = Some(true)).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
+        assert_eq!(found.trust_txt.as_ref().unwrap().state, state, "{name}");
+        assert_eq!(asked(&observer, "http://a.test/trust.txt"), 1, "{name}");
+        assert_eq!(sightings(dir.path(), EvidenceKind::TrustTxt).len(), 1, "{name}: absence, too");
+        check(dir.path(), &observer);
+    }
+}
+
+/// What a document or image embeds decides like a meta: after the field, and before a byte is kept. It may stand at the very end.
+#[tokio::test(start_paused = true)]
+async fn what_is_embedded_decides_before_a_byte_is_kept() {
+    let packet = |said: &str| {
+        format!(
+            "<?xpacket begin?><r:RDF xmlns:r=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\"><r:Description \
+             xmlns:tdm=\"http://www.w3.org/ns/tdmrep/\" xmlns:p=\"http://ns.useplus.org/ldf/xmp/1.0/\" {said}/>\
+             </r:RDF><?xpacket end=\"w\"?>"
+        )
+    };
+    let file = |kind: &str, said: &str, before: usize| {
+        let bytes = [b"%PDF-1.7\n".to_vec(), vec![0x80; before], packet(said).into_bytes()].concat();
+        Answer::status(200).content(kind, bytes)
+    };
+    let pdf = |said: &str| file("application/pdf", said, 100);
+    let (one, zero) = ("tdm:reservation=\"1\"", "tdm:reservation=\"0\"");
+    let mining = "p:DataMining=\"http://ns.useplus.org/ldf/vocab/DMI-PROHIBITED-AIMLTRAINING\"";
+    let rows = [
+        ("reserved", pdf(one), "withheld", Some("embedded.tdm")),
+        ("not reserved", pdf(zero), "fetched", Some("embedded.tdm")),
+        ("nothing", pdf(""), "fetched", None),
+        ("above the field's 0", pdf(one).field("tdm-reservation", "0"), "withheld", Some("embedded.tdm")),
+        ("0 above the field's 1", pdf(zero).field("tdm-reservation", "1"), "fetched", Some("embedded.tdm")),
+        ("an image", file("image/jpeg", mining, 100), "withheld", Some("embedded.plus")),
+        ("allowed", file("image/jpeg", "p:DataMining=\"DMI-ALLOWED\"", 100), "fetched", None),
+        ("at the end of a long one", file("application/pdf", one, 5 << 20), "withheld", Some("embedded.tdm")),
+        ("of another type", file("text/plain", one, 100), "fetched", None),
+    ];
+    for (name, answer, outcome, source) in rows {
+        let dir = tempfile::tempdir().unwrap();
+        let site = Site::new().name("a.test").page("/", answer);
+        let (net, observer) = web([site]);
+        finish(crawl(&net, dir.path(), &["ai_train"]), |_| {}).await;
+        let found = record(dir.path(), "http://a.test/");
+        assert_eq!(found.outcome, outcome, "{name}: {found:?}");
+        let said = found.signals.iter().find(|one| one.source.starts_with("embedded."));
+        assert_eq!(said.map(|one| one.source.as_str()), source, "{name}");
+        let length = found.response.unwrap().body_length;
+        assert_eq!(length == 0, outcome == "withheld", "{name}: {length}");
+        check(dir.path(), &observer);
+    }
+}
+
 fn reviewed(origin: &str, digest: Option<String>, verdicts: &[(&str, &str)]) -> TermsSection {
     let own = |text: &str| Some(text.to_owned());
     TermsSection {

@@ -8,7 +8,7 @@ use comity_archive::{DecisionRecord, GrantRecord, Record, RobotsRecord, read_rec
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
 use comity_signals::{
     AgentGroups, AiTxt, HeadFacts, PolicyGroups, Purpose, Remarks, RslCarrier, RslConditions, RslDocument, RslReading,
-    SignalOptions, Source, Statement, Tdmrep, UseCeiling,
+    SignalOptions, Source, Statement, Tdmrep, UseCeiling, trust_txt,
 };
 use comity_url::Origin;
 
@@ -188,6 +188,10 @@ fn others(
         let Some(body) = bytes("ai.txt", hex)? else { return Ok(None) };
         let tokens: Vec<&str> = record.agent.product_tokens.iter().map(String::as_str).collect();
         said.extend(AiTxt::parse(&body, &tokens).statement(target));
+    }
+    if let Some(hex) = record.trust_txt.as_ref().and_then(|file| file.digest.as_deref()) {
+        let Some(body) = bytes("trust.txt", hex)? else { return Ok(None) };
+        said.extend(trust_txt(&body));
     }
     for licence in &record.licences {
         let Some(hex) = licence.digest.as_deref() else {

@@ -53,6 +53,10 @@ fn unknown_to_the_record(record: &Record, rules: &RuleSet, copies: &Copies) -> O
         .ai_txt
         .iter()
         .filter_map(|file| Some((SiteFileKind::AiTxt, own(SiteFileKind::AiTxt)?, &file.digest, &file.state)));
+    let trust_txt = record
+        .trust_txt
+        .iter()
+        .filter_map(|file| Some((SiteFileKind::TrustTxt, own(SiteFileKind::TrustTxt)?, &file.digest, &file.state)));
     let is_inline = |carrier: &str| carrier == RslCarrier::Inline.as_str();
     let licences = record.licences.iter().filter(|one| !is_inline(&one.carrier));
     let licences = licences.map(|one| (SiteFileKind::Licence, one.url.clone(), &one.digest, &one.state));
@@ -63,7 +67,7 @@ fn unknown_to_the_record(record: &Record, rules: &RuleSet, copies: &Copies) -> O
         seen().find_map(|seen| seen.digest).filter(|digest| !was_missed && !copies.erased.has(*digest))
     };
     let is_refused = |url: &str| origin_of(url) != origin_of(&record.url) || !rules.allows(&request_target(url));
-    let all = tdmrep.chain(ai_txt).chain(licences).filter(|(_, _, digest, _)| digest.is_none());
+    let all = tdmrep.chain(ai_txt).chain(trust_txt).chain(licences).filter(|(_, _, digest, _)| digest.is_none());
     let mut all = all.filter(|(_, url, _, state)| *state != "not_asked" || !is_refused(url));
     all.find_map(|(kind, url, ..)| {
         let digest = known(copies.of_file(kind.as_str(), &url))?;
@@ -98,6 +102,9 @@ fn left_out(
     }
     if settings.ask.ai_txt && record.ai_txt.is_none() {
         return Some("it names no ai.txt, which its configuration asks for".to_owned());
+    }
+    if settings.ask.trust_txt && record.trust_txt.is_none() {
+        return Some("it names no trust.txt, which its configuration asks for".to_owned());
     }
     if !settings.ask.licences {
         return None;

@@ -3,8 +3,8 @@
 use comity_archive::{RawText, Record};
 use comity_robots::RuleSet;
 use comity_signals::{
-    AgentGroups, HeadFacts, PageReader, PolicyGroups, Preferences, Purpose, RobotsMeta, RobotsReading, SignalOptions,
-    Source, Statement, TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
+    AgentGroups, EmbeddedFacts, HeadFacts, PageReader, PolicyGroups, Preferences, Purpose, RobotsMeta, RobotsReading,
+    SignalOptions, Source, Statement, TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
 };
 
 /// What the site says beside the answer, as far as it is at hand.
@@ -14,7 +14,7 @@ pub(crate) struct SiteSaid<'a> {
     pub(crate) policies: &'a PolicyGroups,
     pub(crate) agents: &'a AgentGroups,
     pub(crate) tdmrep: Option<&'a Tdmrep>,
-    /// What ai.txt, licences and reviewed terms say.
+    /// What ai.txt, trust.txt, licences and reviewed terms say.
     pub(crate) others: Vec<Statement>,
     /// How the crawl reads signals.
     pub(crate) options: SignalOptions,
@@ -84,7 +84,7 @@ pub(super) fn is_image(record: &Record) -> bool {
 const RAW_BYTES: usize = 2048;
 
 /// Sources that are no page's, and are known before it is asked for.
-const OTHERS: [Source; 3] = [Source::AiTxt, Source::Rsl, Source::Terms];
+const OTHERS: [Source; 4] = [Source::AiTxt, Source::TrustTxt, Source::Rsl, Source::Terms];
 
 fn is_before(source: &str) -> bool {
     let files = [Source::TdmrepFile, Source::DerivedTdm].into_iter().chain(OTHERS);
@@ -116,7 +116,13 @@ fn head(record: &Record) -> HeadFacts {
         record.signals.iter().filter(move |one| one.source == source.as_str()).map(|one| one.raw.clone())
     };
     let robots = raw(Source::MetaRobots).map(|content| RobotsMeta { name: "robots".to_owned(), content });
-    HeadFacts { robots: robots.collect(), tdm_reservation: raw(Source::MetaTdm).collect(), ..HeadFacts::default() }
+    let embedded = EmbeddedFacts {
+        tdm_reservation: raw(Source::EmbeddedTdm).collect(),
+        data_mining: raw(Source::EmbeddedPlus).collect(),
+        ..EmbeddedFacts::default()
+    };
+    let tdm_reservation = raw(Source::MetaTdm).collect();
+    HeadFacts { robots: robots.collect(), tdm_reservation, embedded, ..HeadFacts::default() }
 }
 
 /// Whether every declared and judged purpose is refused by `found`.

@@ -89,7 +89,7 @@ fn use_of(record: &Record, facts: &mut Facts) {
         let copy = digest.map(|digest| format!(", sha256 {digest}")).unwrap_or_default();
         format!("{state}{status}, asked {asked}{copy}")
     };
-    for (label, file) in [("tdmrep", &record.tdmrep), ("ai.txt", &record.ai_txt)] {
+    for (label, file) in [("tdmrep", &record.tdmrep), ("ai.txt", &record.ai_txt), ("trust.txt", &record.trust_txt)] {
         if let Some(file) = file {
             facts.push((label, seen(&file.state, file.status, &file.asked, file.digest.as_ref())));
         }

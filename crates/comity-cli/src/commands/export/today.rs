@@ -168,7 +168,7 @@ fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Prefe
 fn answer_denies(record: &Record, purpose: Purpose) -> bool {
     let of_site = |one: &SignalRecord| {
         one.source.starts_with("robots.")
-            || [Source::TdmrepFile, Source::DerivedTdm, Source::AiTxt, Source::Rsl, Source::Terms]
+            || [Source::TdmrepFile, Source::DerivedTdm, Source::AiTxt, Source::TrustTxt, Source::Rsl, Source::Terms]
                 .iter()
                 .any(|source| source.as_str() == one.source)
     };

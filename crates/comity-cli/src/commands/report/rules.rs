@@ -215,6 +215,11 @@ pub(super) const SIGNALS: &[Rule] = &[
         "ai.txt is not read.",
     ),
     rule(
+        "signals.trust_txt",
+        Words(&[("true", "Every site's trust.txt is asked for."), ("false", "trust.txt is not read.")]),
+        "trust.txt is not read.",
+    ),
+    rule(
         "signals.terms",
         Words(&[
             ("note", "Links to terms are noted, their text is neither asked for nor interpreted."),

@@ -70,6 +70,8 @@ pub(super) const SIGNALS: Section = Section {
         )
         .source("decision 52"),
         Key::new("ai_txt", Switch, Value("false"), "Whether /ai.txt of every site is asked for.").source("decision 60"),
+        Key::new("trust_txt", Switch, Value("false"), "Whether /trust.txt of every site is asked for.")
+            .source("decision 60"),
         Key::new(
             "licences",
             Switch,
