@@ -63,7 +63,7 @@ struct Inner {
 pub(crate) struct Death {
     /// Its place among arrivals and answers.
     pub(crate) order: u64,
-    /// Microseconds since the web was put up.
+    /// Microseconds since the web was put up: what had reached them whole by then, the next ones know.
     pub(crate) at_us: u64,
     /// The same for the start of the next ones.
     pub(crate) reborn_us: Option<u64>,
@@ -162,6 +162,13 @@ impl Log {
         inner.events += 1;
         let death = Death { order: inner.events, at_us: self.now_us(), reborn_us: None };
         inner.deaths.push(death);
+    }
+
+    /// Notes that they knew nothing any more of what came after a moment.
+    pub(crate) fn forgot(&self, after_us: u64) {
+        if let Some(last) = self.lock().deaths.last_mut() {
+            last.at_us = last.at_us.min(after_us);
+        }
     }
 
     /// Notes that the next ones begin.

@@ -68,6 +68,13 @@ impl Observer {
         self.live.log.died();
     }
 
+    /// Tells that with the clients' processes, after [`Observer::clients_died`], everything went that had reached them later than this
+    /// moment (microseconds since the web was put up), as a power cut takes it: those that come next have to ask for it again, robots.txt
+    /// first. Without, they know all that had reached the processes whole.
+    pub fn clients_forgot(&self, after_us: u64) {
+        self.live.log.forgot(after_us);
+    }
+
     /// Tells that the clients' next processes begin, after [`Observer::clients_died`]: from here on they read the clock.
     pub fn clients_reborn(&self) {
         self.live.log.reborn();

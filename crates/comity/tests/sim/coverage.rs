@@ -18,7 +18,7 @@ pub(crate) struct Coverage {
 }
 
 /// What has to be met at least once.
-const EVERYTHING: [&str; 58] = [
+const EVERYTHING: [&str; 59] = [
     "pages",
     "redirects",
     "retries",
@@ -64,6 +64,7 @@ const EVERYTHING: [&str; 58] = [
     "power cuts",
     "commits lost by power cuts",
     "writes to the archive lost by power cuts",
+    "robots.txt answers forgotten by power cuts",
     "drained",
     "stopped at once",
     "stopped: the queue's disk is full",
@@ -129,6 +130,7 @@ impl Coverage {
             self.met("power cuts", killed * planned(Fault::PowerCut));
             self.met("commits lost by power cuts", life.cut.commits);
             self.met("writes to the archive lost by power cuts", life.cut.archived);
+            self.met("robots.txt answers forgotten by power cuts", life.cut.robots);
             self.met("drained", stopped * planned(Fault::Drain));
             self.met("stopped at once", stopped * planned(Fault::Stop));
             self.met("stopped: the queue's disk is full", full * planned(Fault::StoreFull));

@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use comity_archive::{Backing, Disk, RealDisk};
 use comity_frontier::{Keyspace, MemoryStore, Row, Store, StoreError, WriteBatch};
+use comity_testweb::Observer;
 use tokio::time::Instant;
 
 use crate::plan::Dice;
+use crate::state::SimState;
 
 /// The queue's store. Clones are the same disk.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +47,8 @@ pub(crate) struct Cut {
     pub(crate) archived: u64,
     /// How old the oldest of these was.
     pub(crate) archived_age: Duration,
+    /// Answers to robots.txt that the gate does not remember.
+    pub(crate) robots: u64,
 }
 
 impl SimStore {
@@ -150,6 +154,9 @@ pub(crate) struct SimFiles {
     room: Arc<AtomicU64>,
     refused: Arc<AtomicU64>,
     written: Arc<Mutex<BTreeMap<PathBuf, Written>>>,
+    /// What the gate remembers is synced right after the archive.
+    state: Arc<Mutex<SimState>>,
+    observer: Observer,
 }
 
 /// A file that this process has written.
@@ -165,8 +172,19 @@ struct Written {
 const PLENTY: u64 = u64::MAX;
 
 impl SimFiles {
-    pub(crate) fn new() -> Self {
-        Self { room: Arc::new(AtomicU64::new(PLENTY)), refused: Arc::default(), written: Arc::default() }
+    pub(crate) fn new(dir: Option<&Path>, observer: Observer) -> Self {
+        let (room, state) = (Arc::new(AtomicU64::new(PLENTY)), Arc::new(Mutex::new(SimState::of(dir))));
+        Self { room, refused: Arc::default(), written: Arc::default(), state, observer }
+    }
+
+    /// What the gate has written is safe.
+    pub(crate) fn state_synced(&self) {
+        self.state.lock().unwrap().synced(self.observer.now_us());
+    }
+
+    /// The power fails: tells from when on the gate remembers nothing, if it does at all.
+    pub(crate) fn cut_state(&self) -> Option<u64> {
+        self.state.lock().unwrap().cut_power()
     }
 
     fn note(&self, path: &Path, change: impl FnOnce(&mut Written)) {
@@ -271,6 +289,7 @@ impl Backing for SimFile {
 
     fn sync(&self) -> io::Result<()> {
         Backing::sync(&self.file)?;
+        self.disk.state_synced();
         self.disk.note(&self.path, |file| (file.safe, file.unsafe_yet) = (file.len, Vec::new()));
         Ok(())
     }

@@ -71,7 +71,11 @@ impl Stage<'_> {
         let refused = || self.store.refused() + self.files.refused();
         let before = refused();
         let end = match self.crawler(number).build() {
-            Ok(crawler) => self.run(crawler, life).await,
+            Ok(crawler) => {
+                // What earlier processes left was written back since.
+                self.files.state_synced();
+                self.run(crawler, life).await
+            }
             Err(error) => LifeEnd::Broken(format!("it does not start: {}", told(&error))),
         };
         turns(LAST_TURNS).await;
@@ -81,7 +85,8 @@ impl Stage<'_> {
             Some(Life { end: Fault::PowerCut, .. }) if matches!(end, LifeEnd::Killed) => {
                 let dice = Dice(SeededRandom::new(self.plan.seed ^ (number as u64).rotate_left(40)));
                 let (archived, archived_age) = self.files.cut_power(&dice);
-                Cut { archived, archived_age, ..self.store.cut_power(&dice) }
+                let robots = self.files.cut_state().map_or(0, |after_us| self.forget(after_us));
+                Cut { archived, archived_age, robots, ..self.store.cut_power(&dice) }
             }
             _ => Cut::default(),
         };
@@ -91,6 +96,14 @@ impl Stage<'_> {
         self.files.set_room(None);
         let planned = life.map(|life| life.end);
         Lived { began_us, ended_us: self.observer.now_us(), end, planned, cut, exposed, was_full }
+    }
+
+    /// What the clients were told later is forgotten: they have to ask again before they ask for any page. Gives how many answers
+    /// to robots.txt are among it.
+    fn forget(&self, after_us: u64) -> u64 {
+        self.observer.clients_forgot(after_us);
+        let told = self.observer.log().into_iter().filter(|seen| seen.ended_us.is_some_and(|ended| ended > after_us));
+        told.filter(|seen| seen.request.is_robots_txt()).count() as u64
     }
 
     async fn run(&self, crawler: Crawler, life: Option<&Life>) -> LifeEnd {

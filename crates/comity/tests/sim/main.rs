@@ -22,6 +22,7 @@ mod records;
 mod robots;
 mod run;
 mod stage;
+mod state;
 mod survival;
 mod week;
 mod workers;

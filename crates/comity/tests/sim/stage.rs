@@ -112,7 +112,8 @@ impl<'a> Stage<'a> {
             });
         }
         let dir = plan.faults.kept.then(in_memory_dir);
-        let (store, files) = (SimStore::default(), SimFiles::new());
+        let path = dir.as_ref().map(TempDir::path);
+        let (store, files) = (SimStore::default(), SimFiles::new(path, observer.clone()));
         Self {
             plan,
             observer,
