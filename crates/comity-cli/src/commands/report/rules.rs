@@ -194,6 +194,36 @@ pub(super) const SIGNALS: &[Rule] = &[
         UNKNOWN,
     ),
     rule(
+        "signals.profile",
+        Words(&[
+            ("cautious", "Signals that are close to a denial of use are read as one."),
+            ("literal", "Signals are read by their own words alone."),
+        ]),
+        UNKNOWN,
+    ),
+    rule(
+        "signals.infer_from_ai_tokens",
+        Words(&[
+            ("off", "What a robots.txt says to the AI agents of others is not looked at."),
+            ("record", "What a robots.txt says to the AI agents of others is recorded, and decides nothing."),
+            ("deny", "What a robots.txt denies to the AI agents of others is denied."),
+        ]),
+        UNKNOWN,
+    ),
+    rule(
+        "signals.content_use_level",
+        Words(&[
+            ("undeclared", "It declares no level of use; `use=` of Content-Signal is recorded, and refuses nothing."),
+            ("immediate", "It keeps nothing of the content: no `use=` of Content-Signal refuses it."),
+            (
+                "reference",
+                "It indexes, excerpts and links at most; what `use=` of Content-Signal permits less of is left.",
+            ),
+            ("full", "It keeps content in full; what `use=` of Content-Signal permits less of is left."),
+        ]),
+        UNKNOWN,
+    ),
+    rule(
         "signals.tdmrep",
         Words(&[
             ("needed", "A site's tdmrep.json is asked for where tdm or ai_train is declared."),
