@@ -10,8 +10,8 @@ use comity_gate::Gate;
 use comity_policy::{Answered, Content, Decision, PaceFields, PaceNote, Reason, SiteFile, Stage, WallTime};
 use comity_robots::ProductToken;
 use comity_signals::{
-    DiagnosticCode, HeadFacts, PageReader as SignalReader, PageSignals, PaymentDemand, Remarks, RslPointers, Source,
-    Statement, TdmReading, UnixSeconds,
+    DiagnosticCode, EmbeddedFacts, HeadFacts, PageReader as SignalReader, PageSignals, PaymentDemand, Remarks,
+    RslPointers, Source, Statement, TdmReading, UnixSeconds,
 };
 use comity_url::CrawlUrl;
 
@@ -141,6 +141,7 @@ impl ContentJudge {
         let follow = signals.iter().all(|signals| signals.follow);
         let is_silent = signals.iter().all(is_silent)
             && facts.tdm_reservation.is_empty()
+            && facts.embedded == EmbeddedFacts::default()
             // Also where none is asked for: a later run may ask, and has to hear it then.
             && facts.inline_rsl.is_empty() && pointers.documents.is_empty()
             && !self.fields.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("tdm-"));

@@ -11,6 +11,7 @@ use comity::{Change, Crawler, CrawlerBuilder, End, Summary};
 use comity_fetch::SystemClock;
 use comity_testweb::{Answer, MemoryNet, Observer, Request, Site};
 
+use crate::signals_table::embedding;
 use crate::support::{START, arrivals, asked, assert_clean, crawler, run, web};
 
 const HOUR: u64 = 3600;
@@ -387,9 +388,13 @@ async fn what_a_page_says_of_its_use_is_heard_at_each_visit() {
         "/element" => page("<link rel=license type='application/rsl+xml' href='https://lic.test/l.xml'>"),
         "/within" => page("<script type='application/rsl+xml'><rsl/></script>"),
         "/later" => page("").field("X-Robots-Tag", "unavailable_after: 25 Jun 2090 15:00:00 UTC"),
+        "/ceiling" => page("").field("Content-Signal", "use=reference"),
+        "/pdf" => embedding("application/pdf", "t:reservation=\"1\""),
+        "/image" => embedding("image/png", "p:DataMining=\"DMI-PROHIBITED\""),
         _ => page("<meta name=robots content=index>"),
     };
-    let paths = ["/meta", "/field", "/tdm", "/link", "/element", "/within", "/later", "/silent"];
+    let paths =
+        ["/meta", "/field", "/tdm", "/link", "/element", "/within", "/later", "/ceiling", "/pdf", "/image", "/silent"];
     let conditions: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let sent = conditions.clone();
     let answer = move |request: &Request| {
@@ -426,6 +431,9 @@ async fn what_a_page_says_of_its_use_is_heard_at_each_visit() {
         ("element", "unspecified"),
         ("within", "unspecified"),
         ("later", "unspecified"),
+        ("ceiling", "unspecified"),
+        ("pdf", "denied"),
+        ("image", "denied"),
         ("silent", "unspecified"),
     ];
     for (path, verdict) in wanted {

@@ -8,8 +8,9 @@ use comity::policy::Reviews;
 use comity_archive::{EvidenceKind, EvidenceStore, RawText, Record, Sighting};
 use comity_robots::{Dialect, Robots};
 use comity_signals::{
-    AiTxt, HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, RslCarrier, RslConditions, RslDocument,
-    SignalOptions, Source, Statement, TdmReading, Tdmrep, UnixSeconds, Verdict, page_signals, robots_preferences,
+    AiTxt, EmbeddedFacts, HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, RobotsReading, RslCarrier,
+    RslConditions, RslDocument, SignalOptions, Source, Statement, TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
+    page_signals, robots_preferences, trust_txt as trust_txt_says,
 };
 use comity_testweb::{Answer, Site};
 use comity_url::Origin;
@@ -64,6 +65,20 @@ fn linked(name: &str) -> String {
 fn ai_txt(rule: &str) -> Site {
     let text = Answer::text(format!("User-agent: *\n{rule}\n"));
     Site::new().page("/ai.txt", text).page("/p", html(""))
+}
+
+fn trust_txt(word: &str) -> Site {
+    Site::new().page("/trust.txt", Answer::text(format!("datatrainingallowed={word}\n"))).page("/p", html(""))
+}
+
+/// A document with a packet of XMP.
+pub(crate) fn embedding(kind: &str, said: &str) -> Answer {
+    let packet = format!(
+        "<?xpacket begin?><r:RDF xmlns:r=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\"><r:Description \
+         xmlns:t=\"http://www.w3.org/ns/tdmrep#\" xmlns:p=\"http://ns.useplus.org/ldf/xmp/1.0/\" {said}/></r:RDF>\
+         <?xpacket end?>"
+    );
+    Answer::status(200).content(kind, packet)
 }
 
 /// What rows named `terms: …` have in their terms.
@@ -168,6 +183,13 @@ fn rows() -> Vec<(&'static str, Site, Wanted)> {
         ("terms: search denied", page(html("")), search),
         ("terms: ai_train denied, search denied", page(html("")), all),
         ("terms: ai_train allowed", page(field("X-Robots-Tag", "noai")), late),
+        ("trust.txt: no", trust_txt("no"), train),
+        ("trust.txt: yes", trust_txt("yes"), free),
+        ("a PDF reserves", page(embedding("application/pdf", "t:reservation=\"1\"")), late),
+        ("an image prohibits", page(embedding("image/png", "p:DataMining=\"DMI-PROHIBITED\"")), late),
+        ("use=immediate", robots("Content-Signal: use=immediate"), ['R', 'R', 'R']),
+        ("use=immediate in a field", page(field("Content-Signal", "use=immediate")), ['W', 'W', 'W']),
+        ("use=reference", robots("Content-Signal: search=yes, use=reference"), free),
     ]
 }
 
@@ -193,6 +215,7 @@ async fn some_sixty_origins_end_as_their_signals_say_and_the_evidence_says_the_s
             file.agent.purposes = Some(declared);
             file.fetch.roots = Some(roots);
             (file.signals.licences, file.signals.ai_txt) = (Some(true), Some(true));
+            (file.signals.trust_txt, file.signals.content_use_level) = (Some(true), Some("reference".to_owned()));
             file.terms = Some(reviews());
             file.frontier.store = Some("memory".to_owned());
         }))
@@ -283,6 +306,8 @@ fn decided_anew(record: &Record, evidence: &EvidenceStore, terms: &Reviews) -> (
     if rules.as_ref().is_some_and(|rules| !rules.verdict(target).allowed) {
         return (verdicts(&Preferences::none()), true);
     }
+    let options = SignalOptions::default();
+    let ceiling = rules.as_ref().and_then(|rules| RobotsReading::read(rules, target, options).use_ceiling);
     let known = rules.map_or_else(Preferences::none, |rules| robots_preferences(&rules, target));
     let known = known.with(policies.denials(target));
     let file = copy(&record.tdmrep.as_ref().and_then(|file| file.digest.clone()));
@@ -302,14 +327,21 @@ fn decided_anew(record: &Record, evidence: &EvidenceStore, terms: &Reviews) -> (
         record.signals.iter().filter(move |one| one.source == source.as_str()).map(|one| one.raw.clone())
     };
     let robots = raw(Source::MetaRobots).map(|content| RobotsMeta { name: "robots".to_owned(), content });
-    let head =
-        HeadFacts { robots: robots.collect(), tdm_reservation: raw(Source::MetaTdm).collect(), ..HeadFacts::default() };
+    let embedded = EmbeddedFacts {
+        tdm_reservation: raw(Source::EmbeddedTdm).collect(),
+        data_mining: raw(Source::EmbeddedPlus).collect(),
+        ..EmbeddedFacts::default()
+    };
+    let tdm_reservation = raw(Source::MetaTdm).collect();
+    let head = HeadFacts { robots: robots.collect(), tdm_reservation, embedded, ..HeadFacts::default() };
     let reading = TdmReading::read(file.as_ref(), target, &fields, &head, SignalOptions::default());
     let page = page_signals(&fields, &head, "TestBot", false);
     let now = crate::support::START.unix_millis() / 1000;
     let mut others: Vec<Statement> = terms.statements(&Origin::parse(origin).unwrap()).collect();
     let ai_txt = copy(&record.ai_txt.as_ref().and_then(|file| file.digest.clone()));
     others.extend(ai_txt.and_then(|bytes| AiTxt::parse(&bytes, &["TestBot"]).statement(target)));
+    let trust = copy(&record.trust_txt.as_ref().and_then(|file| file.digest.clone()));
+    others.extend(trust.and_then(|bytes| trust_txt_says(&bytes)));
     for one in &record.licences {
         let Some(bytes) = copy(&one.digest) else { continue };
         let carrier = RslCarrier::from_name(&one.carrier).unwrap();
@@ -328,5 +360,6 @@ fn decided_anew(record: &Record, evidence: &EvidenceStore, terms: &Reviews) -> (
         })
     };
     let all = declared.iter().all(|purpose| found.verdict(*purpose) == Verdict::Denied);
-    (verdicts(&found), all && declared.iter().any(drops))
+    let is_above = [ceiling, page.use_ceiling].into_iter().flatten().any(|ceiling| ceiling < UseCeiling::Reference);
+    (verdicts(&found), is_above || all && declared.iter().any(drops))
 }

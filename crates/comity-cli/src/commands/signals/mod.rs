@@ -86,6 +86,10 @@ fn of_file(args: &SignalsArgs, path: &Path) -> Result<Vec<Case>, Failure> {
             };
             return lines.map(read).collect();
         }
+        _ if text.starts_with("%PDF-") => {
+            case.input.content_type = Some("application/pdf".to_owned());
+            case.input.html = Some(text.into_owned());
+        }
         Some('<') => case.input.html = Some(text.into_owned()),
         Some('[') => case.input.tdmrep = Some(text.into_owned()),
         _ => case.input.robots_txt = Some(text.into_owned()),

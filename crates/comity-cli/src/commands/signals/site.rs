@@ -25,8 +25,10 @@ pub(super) fn case(args: &SignalsArgs, target: &str) -> Result<Case, Failure> {
     let fields = got.capture.fields.iter();
     case.input.headers =
         fields.map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned())).collect();
-    let html = case.input.content_type.as_deref().is_none_or(|kind| kind.contains("html"));
-    case.input.html = html.then(|| String::from_utf8_lossy(&got.body).into_owned());
+    // Packets of metadata stand in PDF and images as text; what is packed does not survive being one.
+    let speaks = |kind: &str| kind.contains("html") || kind.contains("pdf") || kind.starts_with("image/");
+    let speaks = case.input.content_type.as_deref().is_none_or(speaks);
+    case.input.html = speaks.then(|| String::from_utf8_lossy(&got.body).into_owned());
     if let (Some(status @ 300..=399), Some(to)) = (case.input.status, got.capture.field("location")) {
         eprintln!("note: {url} answers {status} and leads to {to}; ask for that one");
     }
