@@ -1,15 +1,18 @@
-use std::collections::HashMap;
+mod rows;
+
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use comity_url::Origin;
 
+pub(crate) use self::rows::Table;
+use self::rows::{Rows, address_row, origin_row};
 use crate::hours::Hours;
 use crate::slot::{Slot, SlotState};
 use crate::{
-    AddressPace, Aim, AskedPace, ClockReading, Floor, Instant, Moment, OriginPace, Outcome, Politeness, Random, Ready,
-    Reason, Receipt, RobotsChain,
+    Aim, AskedPace, ClockReading, Floor, Instant, Moment, OriginPace, Outcome, Politeness, Random, Ready, Reason,
+    Receipt, RobotsChain,
 };
 
 /// The table of paces in use, and the only maker of [`Slot`]s.
@@ -80,37 +83,6 @@ pub enum Overlap {
     AfterHead,
     /// The origin has no delay of any kind: up to `per_origin` at once.
     Free,
-}
-
-/// The shared table; slots point back at it so that a dropped one gives back what it held.
-#[derive(Debug)]
-pub(crate) struct Table {
-    rules: RwLock<Arc<Politeness>>,
-    rows: Mutex<Rows>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Rows {
-    origins: HashMap<Origin, OriginRow>,
-    addresses: HashMap<IpAddr, AddressPace>,
-    mints: u32,
-    /// Set after a restart: what an earlier process sent is unknown, so every delay and gap runs from here at least.
-    restarted: Option<Instant>,
-}
-
-#[derive(Debug, Default)]
-struct OriginRow {
-    pace: OriginPace,
-    /// What robots.txt asks at some hours of the day only.
-    hours: Option<Box<Hours>>,
-    /// The address that was charged last.
-    address: Option<IpAddr>,
-    heads_outstanding: u32,
-    in_flight: u32,
-    /// A slot was dropped after its first written byte: the failure happened, its instant is the next look's.
-    orphaned: bool,
-    /// Whether the least floors hold, as told last.
-    floor: Floor,
 }
 
 impl Pacer {
@@ -327,184 +299,4 @@ impl Pacer {
     pub(crate) fn random(&self) -> &dyn Random {
         &*self.random
     }
-}
-
-impl Table {
-    fn new(rules: Politeness, rows: Rows) -> Self {
-        Self { rules: RwLock::new(Arc::new(rules)), rows: Mutex::new(rows) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Rows> {
-        // A panic inside these short sections leaves counters at worst one too high: the polite side.
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The request of a slot was written to `peer` at `now`.
-    pub(crate) fn on_written(&self, peer: Option<IpAddr>, now: Instant) {
-        if let Some(address) = peer {
-            self.lock().address(address).on_written(now);
-        }
-    }
-
-    /// Moves the charge of an unsent slot from one address to another.
-    pub(crate) fn recharge(
-        &self,
-        (rules, origin): (&Politeness, &Origin),
-        from: Option<IpAddr>,
-        to: IpAddr,
-        now: Instant,
-    ) -> Result<(), Ready> {
-        let mut rows = self.lock();
-        let gap = rules.gap_for(to, rows.origins.get(origin).map_or(Floor::Least, |row| row.floor));
-        rows.address(to).try_take(gap, rules.concurrency_for(to), now)?;
-        if let Some(pace) = from.and_then(|address| rows.addresses.get_mut(&address)) {
-            pace.on_unsent();
-        }
-        if let Some(row) = rows.origins.get_mut(origin) {
-            row.address = Some(to);
-        }
-        Ok(())
-    }
-
-    /// The response head came, or the exchange failed, at `now`.
-    pub(crate) fn on_head(&self, origin: &Origin, now: Instant, latency: Option<Duration>, random: &dyn Random) {
-        let mut rows = self.lock();
-        let row = rows.origin(origin);
-        row.heads_outstanding = row.heads_outstanding.saturating_sub(1);
-        row.pace.on_head(now, latency, random);
-    }
-
-    /// A slot is gone: gives back what it held in its last state.
-    pub(crate) fn on_drop(&self, origin: &Origin, charged: Option<IpAddr>, state: SlotState) {
-        let mut rows = self.lock();
-        if let Some(row) = rows.origins.get_mut(origin) {
-            row.in_flight = row.in_flight.saturating_sub(1);
-            if state != SlotState::Headed {
-                row.heads_outstanding = row.heads_outstanding.saturating_sub(1);
-            }
-            row.orphaned |= state == SlotState::Written;
-        }
-        if let Some(pace) = charged.and_then(|address| rows.addresses.get_mut(&address)) {
-            match state {
-                SlotState::Minted => pace.on_unsent(),
-                SlotState::Written | SlotState::Headed => pace.on_over(),
-                SlotState::Failed { written: false } => pace.on_unsent(),
-                SlotState::Failed { written: true } => pace.on_over(),
-            }
-        }
-    }
-}
-
-/// The row of an origin, made when there is none.
-fn origin_row<'a>(
-    origins: &'a mut HashMap<Origin, OriginRow>,
-    restarted: Option<Instant>,
-    origin: &Origin,
-) -> &'a mut OriginRow {
-    let fresh = || OriginRow {
-        pace: restarted.map_or_else(OriginPace::default, OriginPace::restarted),
-        ..OriginRow::default()
-    };
-    origins.entry(origin.clone()).or_insert_with(fresh)
-}
-
-/// The row of an address, made when there is none.
-fn address_row(
-    addresses: &mut HashMap<IpAddr, AddressPace>,
-    restarted: Option<Instant>,
-    address: IpAddr,
-) -> &mut AddressPace {
-    addresses.entry(address).or_insert_with(|| AddressPace::sent(restarted))
-}
-
-impl Rows {
-    fn origin(&mut self, origin: &Origin) -> &mut OriginRow {
-        origin_row(&mut self.origins, self.restarted, origin)
-    }
-
-    fn address(&mut self, address: IpAddr) -> &mut AddressPace {
-        address_row(&mut self.addresses, self.restarted, address)
-    }
-
-    fn address_clock(&self, rules: &Politeness, address: IpAddr) -> AddressClock {
-        let pace = self.addresses.get(&address).copied().unwrap_or_else(|| AddressPace::sent(self.restarted));
-        let gap = rules.gap_for(address, Floor::Least);
-        let (free, in_flight) = (pace.free(gap), pace.in_flight());
-        AddressClock { address, gap, free, in_flight, most: rules.concurrency_for(address) }
-    }
-
-    /// Forgets rows whose past no longer matters, once in a while, so that memory follows the active origins.
-    fn sweep_now_and_then(&mut self, rules: &Politeness, now: Instant) {
-        const EVERY: u32 = 4096;
-        self.mints = (self.mints + 1) % EVERY;
-        if self.mints != 0 {
-            return;
-        }
-        self.origins.retain(|_, row| !row.is_idle(rules, now));
-        self.addresses.retain(|address, pace| !pace.is_idle(rules.gap_for(*address, Floor::Least), now));
-    }
-}
-
-impl OriginRow {
-    /// Nothing in flight, every clock passed, no failure to remember.
-    fn is_idle(&self, rules: &Politeness, now: Instant) -> bool {
-        self.in_flight == 0 && !self.orphaned && self.pace.failures() == 0 && self.pace.ready_at(rules).at <= now
-    }
-
-    fn settle_orphan(&mut self, random: &dyn Random, now: Instant) {
-        if std::mem::take(&mut self.orphaned) {
-            self.pace.on_head(now, None, random);
-        }
-    }
-
-    fn admits(&mut self, aim: Aim, rules: &Politeness, random: &dyn Random, now: Instant) -> Result<(), Ready> {
-        self.settle_orphan(random, now);
-        let ready = self.ready(aim, rules, now);
-        if ready.at > now {
-            return Err(ready);
-        }
-        let head_blocks = self.heads_outstanding > 0 && !self.is_unpaced(rules);
-        if head_blocks || self.in_flight >= rules.per_origin.max(1) {
-            let again = Ready { at: now.after(Self::LOOK_AGAIN), clock: Reason::ConcOrigin };
-            return Err(self.not_before(aim, rules, again));
-        }
-        Ok(())
-    }
-
-    /// Nothing but concurrency holds it back, at any hour.
-    fn is_unpaced(&self, rules: &Politeness) -> bool {
-        self.pace.is_unpaced(rules) && self.hours.as_ref().is_none_or(|hours| !hours.has_delay())
-    }
-
-    /// The latest of all clocks; from `now` on the hours of the day leave no later instant out.
-    fn ready(&mut self, aim: Aim, rules: &Politeness, now: Instant) -> Ready {
-        self.pace.open();
-        let ready = self.pace.ready_at(rules);
-        let Some(hours) = &self.hours else { return ready };
-        hours.close(aim, &mut self.pace, rules, ready.at.max(now));
-        self.pace.ready_at(rules)
-    }
-
-    /// `ready`, or when the hours of the day let it after that: what is told is never too early.
-    fn not_before(&mut self, aim: Aim, rules: &Politeness, ready: Ready) -> Ready {
-        let hours = self.ready(aim, rules, ready.at);
-        if hours.at > ready.at { hours } else { ready }
-    }
-
-    /// Until when a request may be written that may leave now.
-    fn closing(&self, aim: Aim, rules: &Politeness, now: Instant) -> Option<Instant> {
-        self.hours.as_ref()?.closing(aim, &self.pace, rules, now)
-    }
-
-    fn parked(&mut self, origin: &Origin, rules: &Politeness, now: Instant) -> Option<(Instant, Parked)> {
-        let ready = self.ready(Aim::Page, rules, now);
-        let reason = ready.clock;
-        let for_long = matches!(reason, Reason::ParkRetryAfter | Reason::ParkCrawlDelay | Reason::RateVisitTime);
-        let until = (ready.at != Instant::NEVER).then_some(ready.at);
-        let parked = || (ready.at, Parked { origin: origin.clone(), reason, until });
-        (for_long && ready.at > now).then(parked)
-    }
-
-    /// A head or an end is an event and not an instant: whoever meets it unannounced looks again after this.
-    const LOOK_AGAIN: Duration = Duration::from_millis(20);
 }

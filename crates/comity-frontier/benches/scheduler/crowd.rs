@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::time::Duration;
 
 use comity_frontier::{Fill, Lease, LeaseId, QueuedUrl, Scheduler, SchedulerConfig, Settlement, Spent, Step, TurnNews};
@@ -25,6 +26,7 @@ pub(crate) struct Crowd {
     running: VecDeque<(Instant, LeaseId, u32, Duration)>,
     /// Of the step under way; kept for their room.
     granted: Vec<Lease>,
+    moved: Vec<Lease>,
     settled: Vec<u32>,
     life: RobotsLife,
     any: CrawlUrl,
@@ -45,6 +47,8 @@ struct Site {
 pub(crate) struct Round {
     turning: Duration,
     appending: Duration,
+    /// Of the turns, what the driver does by itself: see [`Crowd::drive`].
+    driving: Duration,
     pub(crate) turns: u64,
     /// Reads from the store.
     pub(crate) fills: u64,
@@ -72,8 +76,8 @@ impl Crowd {
         let any = CrawlUrl::parse("http://any.example/").unwrap();
         let answer = Duration::from_millis(answer_millis);
         let running = VecDeque::new();
-        let (granted, settled, life) = (Vec::new(), Vec::new(), life(&any));
-        Self { scheduler, sites, now: Instant::START, answer, running, granted, settled, life, any, bytes_per_origin }
+        let (granted, moved, settled, life, now) = (Vec::new(), Vec::new(), Vec::new(), life(&any), Instant::START);
+        Self { scheduler, sites, now, answer, running, granted, moved, settled, life, any, bytes_per_origin }
     }
 
     pub(crate) const fn bytes_per_origin(&self) -> u64 {
@@ -112,6 +116,7 @@ impl Crowd {
             }
             self.answer(&mut settled);
             round.turning += cpu_time() - start;
+            round.driving += self.drive(&mut granted, first, allowances);
             if is_done {
                 break;
             }
@@ -131,6 +136,30 @@ impl Crowd {
         round.appending += cpu_time() - start;
         granted.clear();
         (self.granted, self.settled) = (granted, settled);
+    }
+
+    /// What a measured stretch costs without the scheduler: the clock is read, leases are moved into a list and noted, allowances
+    /// are taken, settlements made and dropped. All of it is a part of a turn's figure, and none of it is the scheduler's.
+    fn drive(&mut self, granted: &mut Vec<Lease>, first: usize, allowances: &mut Vec<Allowance>) -> Duration {
+        let (now, answer, mut noted) = (self.now, self.answer, VecDeque::with_capacity(granted.len() - first));
+        let start = cpu_time();
+        black_box(cpu_time());
+        while granted.len() > first {
+            let Some(lease) = granted.pop() else { break };
+            self.moved.push(black_box(lease));
+            let Some(allowance) = allowances.pop() else { continue };
+            allowances.push(black_box(allowance));
+        }
+        for lease in &self.moved {
+            let delay = Duration::from_micros(u64::from(lease.attempt - 1));
+            noted.push_back((now.after(answer), lease.id, lease.depth, delay));
+        }
+        while let Some((at, lease, _, delay)) = noted.pop_front() {
+            drop(black_box(done(lease, at.after(delay))));
+        }
+        let spent = cpu_time() - start;
+        granted.extend(self.moved.drain(..).rev());
+        spent
     }
 
     /// Leases while something is due and allowances last; true when nothing is due any more.
@@ -155,15 +184,7 @@ impl Crowd {
         let ends = over.map(|(_, lease, _, delay)| (*lease, Some(self.now.after(*delay))));
         self.scheduler.look_ahead(ends);
         while let Some((_, lease, number, delay)) = self.running.pop_front_if(|(at, ..)| *at <= self.now) {
-            let at = self.now.after(delay);
-            let turn = Turn { ready: Ready { at, clock: Reason::RateOrigin }, overlap: Overlap::AfterHead };
-            let done = Settlement::Done {
-                lease,
-                spent: Spent::default(),
-                links: Vec::new(),
-                pace: OriginPace::default(),
-                turn,
-            };
+            let done = done(lease, self.now.after(delay));
             self.scheduler.settle(&done, self.now);
             settled.push(number);
         }
@@ -183,6 +204,12 @@ impl Crowd {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// Its page was fetched; the origin is due at an instant.
+fn done(lease: LeaseId, at: Instant) -> Settlement {
+    let turn = Turn { ready: Ready { at, clock: Reason::RateOrigin }, overlap: Overlap::AfterHead };
+    Settlement::Done { lease, spent: Spent::default(), links: Vec::new(), pace: OriginPace::default(), turn }
 }
 
 impl Site {
@@ -211,6 +238,10 @@ impl Site {
 impl Round {
     pub(crate) fn turn_nanos(&self) -> f64 {
         self.turning.as_secs_f64() * 1e9 / self.turns.max(1) as f64
+    }
+
+    pub(crate) fn drive_nanos(&self) -> f64 {
+        self.driving.as_secs_f64() * 1e9 / self.turns.max(1) as f64
     }
 
     pub(crate) fn append_nanos(&self) -> f64 {

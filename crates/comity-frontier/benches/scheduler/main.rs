@@ -1,4 +1,4 @@
-//! What a turn of the scheduler costs at a million origins: `cargo bench -p comity-frontier --bench scheduler`.
+//! What a turn of the scheduler costs at a million origins: `cargo bench -p comity-frontier --bench scheduler [-- ROUNDS [ORIGINS]]`.
 //!
 //! All delays of 1 to 30 s, a simulated clock of one step a millisecond, CPU time of this thread. The judge's answers are
 //! made beforehand, the store's rows are the driver's: what is counted is the scheduler.
@@ -11,9 +11,10 @@ use crowd::{Crowd, Round};
 /// Without `--bench` this is `cargo test --all-targets`: a small crowd shows that it runs.
 fn main() {
     let is_bench = std::env::args().any(|arg| arg == "--bench");
-    let mut rounds = std::env::args().filter_map(|arg| arg.parse().ok());
+    let mut numbers = std::env::args().filter_map(|arg| arg.parse().ok());
+    let (rounds, origins) = (numbers.next().unwrap_or(7), numbers.next().unwrap_or(1_000_000));
     if is_bench {
-        measure(1_000_000, rounds.next().unwrap_or(7), 5_000);
+        measure(origins.try_into().unwrap(), rounds, 5_000);
     } else {
         measure(500, 1, 1_000);
     }
@@ -29,6 +30,7 @@ fn measure(origins: u32, rounds: usize, millis: u64) {
         let rounds: Vec<Round> = (0..rounds).map(|_| crowd.run(millis)).collect();
         println!("\n{name}; {per_origin} bytes an origin beside its URLs");
         row("a turn: fill, next, grant, settle", &rounds, |round| round.turn_nanos());
+        row("of that the driver's own, without the scheduler", &rounds, |round| round.drive_nanos());
         row("append one URL", &rounds, |round| round.append_nanos());
         let used: u64 = rounds.iter().map(|round| round.turns).sum();
         let offered: u64 = rounds.iter().map(|round| round.offered).sum();
