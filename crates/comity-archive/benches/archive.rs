@@ -1,4 +1,5 @@
-//! What an archive costs beside one raw gzip stream of the very same bytes, of the same library at the same level.
+//! What an archive costs beside raw gzip of the very same bytes at the same level: one stream of zlib-rs, which nobody reads
+//! record by record, and libdeflate, which the archive uses, over the whole as one buffer.
 //!
 //! `cargo bench -p comity-archive -- [rounds] [megabytes] [word of a contestant]`. The pages are those of documentation trees where they are installed
 //! (`cargo xtask peers --install`); without them there is nothing to measure. Contestants take turns.
@@ -69,8 +70,12 @@ fn contestants(events: &Arc<Vec<Event>>, text: &Arc<Vec<u8>>) -> Vec<Contestant>
     };
     let bytes = text.clone();
     add("raw gzip, one stream, level 3", Box::new(move |dir| raw_gzip(dir, &bytes)));
+    let bytes = text.clone();
+    add("libdeflate, one buffer, level 3", Box::new(move |dir| at_once(dir, &[&bytes[..]])));
     let parts = Arc::new(members(events));
-    add("raw gzip, a member for each record", Box::new(move |dir| raw_members(dir, &parts)));
+    let records = parts.clone();
+    add("raw gzip, a member for each record", Box::new(move |dir| raw_members(dir, &records)));
+    add("libdeflate, a member for each record", Box::new(move |dir| at_once(dir, &parts)));
     for (name, level, format, threads) in [
         ("archive, gzip 3, one thread", 3, WarcFormat::Gzip, 1),
         ("archive, gzip 3, two threads", 3, WarcFormat::Gzip, 2),
@@ -189,6 +194,18 @@ fn raw_members(dir: &Path, members: &[Vec<u8>]) {
         }
         std::hint::black_box(crc.sum());
         file.write_all(&out).unwrap();
+    }
+    file.into_inner().unwrap().sync_all().unwrap();
+}
+
+fn at_once(dir: &Path, members: &[impl AsRef<[u8]>]) {
+    let mut file = BufWriter::with_capacity(256 * 1024, File::create(dir.join("raw.gz")).unwrap());
+    let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(3).unwrap());
+    let mut room = Vec::new();
+    for member in members.iter().map(AsRef::as_ref) {
+        room.resize(compressor.gzip_compress_bound(member.len()), 0);
+        let length = compressor.gzip_compress(member, &mut room).unwrap();
+        file.write_all(&room[..length]).unwrap();
     }
     file.into_inner().unwrap().sync_all().unwrap();
 }

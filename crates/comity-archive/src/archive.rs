@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use comity_policy::{Clock, WallTime};
 
@@ -61,7 +61,7 @@ pub struct Archive {
     /// When the last checkpoint was made, or none was needed.
     checkpointed: WallTime,
     /// Given back when all else is.
-    _lock: Arc<CrawlLock>,
+    pub(crate) lock: Arc<CrawlLock>,
 }
 
 /// Outcomes held between two flushes, at most.
@@ -134,22 +134,14 @@ impl Archive {
             staged_from: None,
             done: Vec::new(),
             payloads: Payloads::default(),
-            preparer: Arc::new(Preparer {
-                dir: dir.to_owned(),
-                warc: config.warc,
-                format: config.format,
-                level: config.level,
-                coders: Mutex::default(),
-                crawl: Mutex::new(Arc::new(config.crawl.clone())),
-                robots: Mutex::default(),
-            }),
+            preparer: Arc::new(Preparer::new(dir, &config)),
             unchecked: 0,
             checkpoints: CheckpointLog::open(dir)?,
             refused: false,
             evidence: None,
             has_safe_begin: false,
             checkpointed: clock.wall(),
-            _lock: lock,
+            lock,
             config,
             clock,
             entropy,
@@ -161,7 +153,15 @@ impl Archive {
         }
         archive.checkpoint()?;
         archive.store_head()?;
+        if archive.owns_lock() {
+            archive.lock.says(Use::Archive)?;
+        }
         Ok(archive)
+    }
+
+    /// Whether nobody else says who may read meanwhile.
+    pub(crate) const fn owns_lock(&self) -> bool {
+        self.config.lock.is_none()
     }
 
     /// From here on the copies of an evidence store are made safe before the records, and the checkpoints, that rest on them.

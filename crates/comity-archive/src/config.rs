@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use comity_policy::{Digest, Identity, Overrides};
 
-use crate::{ArchiveError, CheckpointSigner, CrawlLock};
+use crate::{ArchiveError, CheckpointSigner, CrawlLock, QueryForm};
 
 /// The settings of an archive: the `[archive]` section, resolved, and what every file says about the crawl.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct ArchiveConfig {
     pub min_free: u64,
     /// The directory's lock, where the caller took it already, with what else lies there; `None` lets the archive take it.
     pub lock: Option<Arc<CrawlLock>>,
+    /// What is written of the queries of URLs (default: they are kept).
+    pub query: QueryForm,
     /// What signs the checkpoints; `None` leaves them unsigned.
     pub signer: Option<Arc<dyn CheckpointSigner>>,
     /// What every file says about the crawl.
@@ -101,6 +103,7 @@ impl ArchiveConfig {
             dedup: false,
             rollover: 1_000_000_000,
             min_free: 2_000_000_000,
+            query: QueryForm::Keep,
             lock: None,
             signer: None,
             crawl,

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use comity_policy::{Capture, Decision, Digest, Errand, Reason, WallTime};
 use comity_url::{CrawlUrl, Origin};
 
-use crate::EvidenceKind;
+use crate::{EvidenceKind, QueryForm};
 
 /// One URL outcome to be stored.
 #[derive(Clone, Debug)]
@@ -109,6 +109,8 @@ pub struct Context {
     pub attempt: u32,
     /// The file in which a site speaks about use, where it was asked for as that; `None` for a page.
     pub file: Option<EvidenceKind>,
+    /// What was made of the query of the URL: the archive says it, by its settings. `Keep` in what is handed to it.
+    pub query: QueryForm,
     /// Links to terms and licences that the answer names: kept, not interpreted. At most [`Context::MOST_TERMS`] are recorded.
     pub terms: Vec<TermsLink>,
 }

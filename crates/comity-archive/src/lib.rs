@@ -95,6 +95,7 @@ mod index;
 mod lock;
 mod names;
 mod prepare;
+mod query;
 mod record;
 mod records;
 mod recovery;
@@ -124,6 +125,7 @@ pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target, Ter
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};
 pub use export::{Proven, WarcCopied, WarcCopy, WarcCopyFacts, read_proven};
 pub use lock::{CrawlLock, LOCK_FILE, READING_FILE, ReadLock, Use};
+pub use query::QueryForm;
 pub use record::{
     AgentRecord, ConstraintsRecord, DecisionRecord, DiagnosticRecord, Discovery, ErasureRecord, GrantRecord,
     LicenceRecord, OmittedRecord, OptOutRecord, OthersRecord, PriceRecord, PurposeRecord, RECORD_SCHEMA, RawText,

@@ -335,4 +335,38 @@ mod tests {
             drop(CrawlLock::take(dir.path(), Use::Crawl).unwrap());
         }
     }
+
+    /// A program that writes an archive without a crawl.
+    #[test]
+    fn an_archive_may_be_read_while_it_is_written_and_not_while_it_erases() {
+        use crate::fault_tests::common::*;
+        let dir = tempfile::tempdir().unwrap();
+        let mut archive = open(dir.path(), config(), 1);
+        let reader = ReadLock::take(dir.path()).unwrap();
+        assert!(reader.is_some());
+        archive.append(&page(capture("https://a.test/1", b"HTTP/1.1 200 OK\r\n\r\n", &[b'x'; 600]))).unwrap();
+        archive.close().unwrap();
+        let mut archive = {
+            let told = told(
+                crate::Archive::create(dir.path(), config(), std::sync::Arc::new(StillClock), SeededEntropy::boxed(2))
+                    .unwrap_err(),
+            );
+            assert!(told.contains("it is being read"), "{told}");
+            drop(reader);
+            open(dir.path(), config(), 2)
+        };
+        let erasure = crate::Erasure {
+            named: crate::Named::Url(url("https://a.test/1")),
+            depth: crate::Depth::Payload,
+            mentions: false,
+            reason: "asked".to_owned(),
+            request: "R-1".to_owned(),
+        };
+        let reader = ReadLock::take(dir.path()).unwrap();
+        archive.erase(&erasure, true).unwrap();
+        told(archive.erase(&erasure, false).unwrap_err());
+        drop(reader);
+        assert_eq!(archive.erase(&erasure, false).unwrap().payloads, 1);
+        assert!(ReadLock::take(dir.path()).unwrap().is_some(), "let in again");
+    }
 }

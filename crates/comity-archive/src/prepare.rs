@@ -1,7 +1,7 @@
 //! The costly part of an event, which any thread can do: heads made true, bodies digested, records compressed.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use comity_policy::{Capture, Errand, Spool, WallTime};
@@ -18,7 +18,7 @@ use crate::warc::grammar::{RecordHeader, WarcType};
 use crate::warc::http_head::{self, StoredHead};
 use crate::warc::member::{Outgoing, write_member};
 use crate::warc::text::target_uri;
-use crate::{ArchiveError, CrawlFacts, Entropy, Event, Fetched, NotFetched, WarcFormat};
+use crate::{ArchiveConfig, ArchiveError, CrawlFacts, Entropy, Event, Fetched, NotFetched, QueryForm, WarcFormat};
 
 /// Bodies up to this are compressed while an event is prepared, and wait in memory. Larger ones pass from where they lie
 /// into the file when their turn comes.
@@ -32,6 +32,7 @@ pub(crate) struct Preparer {
     pub(crate) warc: bool,
     pub(crate) format: WarcFormat,
     pub(crate) level: u32,
+    pub(crate) query: QueryForm,
     /// Idle compressors: as many as threads were at work at once.
     pub(crate) coders: Mutex<Vec<MemberCoder>>,
     /// What every record says of the crawl: the configuration in force.
@@ -89,6 +90,19 @@ pub(crate) struct Half {
 }
 
 impl Preparer {
+    pub(crate) fn new(dir: &Path, config: &ArchiveConfig) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            warc: config.warc,
+            format: config.format,
+            level: config.level,
+            query: config.query,
+            coders: Mutex::default(),
+            crawl: Mutex::new(Arc::new(config.crawl.clone())),
+            robots: Mutex::default(),
+        }
+    }
+
     /// # Errors
     /// When a body cannot be read, and when there is no randomness for ids.
     pub(crate) fn prepare<'a>(
@@ -96,16 +110,18 @@ impl Preparer {
         event: Cow<'a, Event>,
         entropy: &mut dyn Entropy,
     ) -> Result<Prepared<'a>, ArchiveError> {
-        let event = match event {
+        let event = match self.query.event(event) {
             Cow::Borrowed(Event::Fetched(event)) => Cow::Borrowed(&**event),
             Cow::Owned(Event::Fetched(event)) => Cow::Owned(*event),
             Cow::Borrowed(Event::NotFetched(event)) => return self.not_fetched(Cow::Borrowed(&**event), entropy),
             Cow::Owned(Event::NotFetched(event)) => return self.not_fetched(Cow::Owned(*event), entropy),
         };
         let capture = &event.capture;
-        let response = http_head::response(capture).map(|head| self.half(head, &capture.body, entropy)).transpose()?;
-        let request =
-            http_head::request(capture).map(|head| self.half(head, &Spool::default(), entropy)).transpose()?;
+        let response =
+            http_head::response(capture, self.query).map(|head| self.half(head, &capture.body, entropy)).transpose()?;
+        let request = http_head::request(capture, self.query)
+            .map(|head| self.half(head, &Spool::default(), entropy))
+            .transpose()?;
         let id = self.new_id(entropy)?;
         let stated = response.as_ref().and_then(|half| stated(&event, half));
         // A capture that lies in no WARC can be named by a record, not by a WARC.

@@ -24,6 +24,8 @@ mod feel;
 #[cfg(feature = "otlp")]
 #[path = "command/otlp.rs"]
 mod otlp;
+#[path = "command/queries.rs"]
+mod queries;
 #[path = "command/report.rs"]
 mod report;
 #[path = "command/resume.rs"]

@@ -82,6 +82,7 @@ pub(crate) fn settings(
     };
     let mut settings = comity_archive::ArchiveConfig::new(facts);
     settings.min_free = config.archive.min_free;
+    settings.query = config.archive.query;
     settings.warc = config.archive.warc.is_some();
     settings.signer =
         config.archive.signing_key.clone().map(|key| Arc::new(KeySigner(key)) as Arc<dyn CheckpointSigner>);

@@ -44,7 +44,7 @@ use crate::record::ErasureRecord;
 use crate::record::build::{self, Made};
 use crate::record::erasure::runs;
 use crate::records::reader::read_records_from;
-use crate::{ArchiveError, Content, Record};
+use crate::{ArchiveError, Content, Record, Use};
 
 /// Entries in one record of an erasure: below the longest line that is read.
 const MOST_ENTRIES: usize = 20_000;
@@ -107,7 +107,7 @@ impl Archive {
     ///
     /// # Errors
     /// When reason or request cannot be used or name what is to be erased, when the directory is damaged (nothing was
-    /// changed then), and when something cannot be written: then the next [`Archive::create`] does the rest.
+    /// changed then), while somebody reads the directory, and when something cannot be written: then the next [`Archive::create`] does the rest.
     pub fn erase(&mut self, erasure: &Erasure, dry: bool) -> Result<ErasureReport, ArchiveError> {
         self.erase_in(erasure, dry, &mut All)
     }
@@ -126,6 +126,24 @@ impl Archive {
     }
 
     pub(crate) fn erase_in(
+        &mut self,
+        erasure: &Erasure,
+        dry: bool,
+        steps: &mut dyn Steps,
+    ) -> Result<ErasureReport, ArchiveError> {
+        let keeps_out = self.owns_lock() && !dry;
+        if keeps_out {
+            self.lock.says(Use::Erase)?;
+        }
+        let report = self.erase_alone(erasure, dry, steps)?;
+        // After a failure nobody reads what is half done: the next start ends it.
+        if keeps_out {
+            self.lock.says(Use::Archive)?;
+        }
+        Ok(report)
+    }
+
+    fn erase_alone(
         &mut self,
         erasure: &Erasure,
         dry: bool,

@@ -1,6 +1,7 @@
 use comity_policy::{Digest, WallTime};
 use comity_url::{CrawlUrl, Origin};
 
+use crate::QueryForm;
 use crate::warc::text::target_uri;
 
 /// What is to be erased.
@@ -70,6 +71,7 @@ impl Named {
             Self::Url(url) => {
                 let text = url.as_str();
                 let mut forms = vec![text.to_ascii_lowercase(), target_uri(text).to_ascii_lowercase()];
+                forms.push(QueryForm::Hash.text(text).to_ascii_lowercase());
                 forms.dedup();
                 Some(Needle { forms, is_url: true })
             }
@@ -84,7 +86,7 @@ impl Named {
 
     pub(super) fn is_url(&self, url: &str) -> bool {
         match self {
-            Self::Url(wanted) => wanted.as_str() == url,
+            Self::Url(wanted) => wanted.as_str() == url || QueryForm::Hash.text(wanted.as_str()) == url,
             Self::Origin(origin) => CrawlUrl::parse(url).is_ok_and(|url| url.origin() == origin),
             Self::Payload(_) | Self::Before(_) => false,
         }

@@ -222,6 +222,7 @@ fn assemble_bare_parts(ends: Ends<'_>, context: &Context, parts: Parts, made: Ma
         licences: Vec::new(),
         omitted: OmittedRecord::default(),
         outcome: ends.outcome.to_owned(),
+        query: context.query.word().map(str::to_owned),
         reason: ends.reason.code().to_owned(),
         record_id: made.record_id,
         request: parts.request,

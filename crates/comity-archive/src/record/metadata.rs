@@ -45,6 +45,7 @@ fn after(record: &Record, changes: &Changes<'_>) -> String {
     fields.push("comity-errand", &record.errand);
     fields.push("comity-outcome", &record.outcome);
     fields.push("comity-reason", &record.reason);
+    fields.push_some("comity-query", record.query.as_deref());
     fields.push_some("comity-detail", record.detail.as_deref());
     for token in &record.agent.product_tokens {
         fields.push("comity-agent-token", token);

@@ -1,4 +1,8 @@
 use comity_policy::{Capture, Protocol};
+use comity_url::CrawlUrl;
+
+use crate::QueryForm;
+use crate::query::names_a_url;
 
 /// What stands in place of a secret (design §10).
 pub(crate) const WITHHELD: &str = "(withheld)";
@@ -22,8 +26,8 @@ pub(crate) fn method(capture: &Capture) -> String {
     if is_token { String::from_utf8_lossy(word).into_owned() } else { "GET".to_owned() }
 }
 
-/// The request head with its secrets withheld; `None` when nothing was sent.
-pub(crate) fn request(capture: &Capture) -> Option<StoredHead> {
+/// The request head with its secrets withheld, of a capture that is written in this form; `None` when nothing was sent.
+pub(crate) fn request(capture: &Capture, form: QueryForm) -> Option<StoredHead> {
     if capture.request_head.is_empty() {
         return None;
     }
@@ -33,6 +37,9 @@ pub(crate) fn request(capture: &Capture) -> Option<StoredHead> {
             field.value_becomes(WITHHELD);
         }
     }
+    if let Some(line) = form.request_line(&lines.start, &capture.url) {
+        lines.start = line;
+    }
     let standard = lines.start.ends_with(b" HTTP/1.1") || lines.start.ends_with(b" HTTP/1.0");
     let original = (!standard).then(|| {
         let line = format!("{} {} HTTP/1.1", method(capture), capture.url.request_target());
@@ -41,14 +48,16 @@ pub(crate) fn request(capture: &Capture) -> Option<StoredHead> {
     Some(lines.into_stored(original))
 }
 
-/// The response head, true to the stored body (practice B of the archive reference §3); `None` when none came.
-pub(crate) fn response(capture: &Capture) -> Option<StoredHead> {
+/// The response head, true to the stored body (practice B of the archive reference §3), of a capture that is written in this form;
+/// `None` when none came.
+pub(crate) fn response(capture: &Capture, form: QueryForm) -> Option<StoredHead> {
     let status = capture.status?;
     let mut lines = if capture.response_head.is_empty() {
         (capture.protocol == Protocol::H2).then(|| Lines::of_fields(capture))?
     } else {
         Lines::parse(&capture.response_head)
     };
+    lines.write_urls(&capture.url, form);
     let original = (!is_status_line(&lines.start)).then(|| lines.replace_start(format!("HTTP/1.1 {status:03} ")));
     lines.tell_the_truth(&capture.body, may_have_body(capture, status));
     let serialised = capture.response_head.is_empty();
@@ -140,6 +149,14 @@ impl Lines {
         String::from_utf8_lossy(&old).into_owned()
     }
 
+    /// Writes the URLs that fields name in this form.
+    fn write_urls(&mut self, base: &CrawlUrl, form: QueryForm) {
+        for field in self.fields.iter_mut().filter(|field| names_a_url(field.name())) {
+            let written = form.reference(base, field.value());
+            written.iter().for_each(|value| field.value_becomes(value));
+        }
+    }
+
     /// Renames what no longer matches the stored body and writes its true length.
     fn tell_the_truth(&mut self, body: &comity_policy::Spool, may_have_body: bool) {
         let is = |field: &Field, name: &str| field.name().eq_ignore_ascii_case(name.as_bytes());
@@ -175,6 +192,10 @@ impl Lines {
 impl Field {
     fn name(&self) -> &[u8] {
         self.line.split(|b| *b == b':').next().unwrap_or_default().trim_ascii()
+    }
+
+    fn value(&self) -> &[u8] {
+        self.line.iter().position(|b| *b == b':').and_then(|at| self.line.get(at + 1..)).unwrap_or_default()
     }
 
     fn value_becomes(&mut self, value: &str) {

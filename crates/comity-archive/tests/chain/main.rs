@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod killed;
 mod tamper;
 
 use comity_archive::{ArchiveConfig, ChainHead, ChainReport, ChainVerifier, Content, Line, verify_chain};

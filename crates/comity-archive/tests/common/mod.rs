@@ -185,6 +185,7 @@ pub(crate) fn context() -> Context {
         seed: false,
         attempt: 1,
         file: None,
+        query: comity_archive::QueryForm::Keep,
         terms: Vec::new(),
     }
 }

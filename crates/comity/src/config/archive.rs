@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use comity_archive::WarcFormat;
+use comity_archive::{QueryForm, WarcFormat};
 use comity_fetch::signature::SigningKey;
 
 use super::resolve::one_of;
@@ -15,6 +15,8 @@ pub struct ArchiveConfig {
     pub warc: Option<WarcSettings>,
     /// Free space below which the crawl stops.
     pub min_free: u64,
+    /// What is written of the queries of URLs.
+    pub query: QueryForm,
     /// How long bodies are kept; `None`: without an end.
     pub keep_payload: Option<Duration>,
     /// How long records are.
@@ -56,10 +58,14 @@ pub(super) fn settings(file: &ConfigFile) -> Result<ArchiveConfig, ConfigError> 
     let min_free = typed.min_free.map_or(2_000_000_000, |size| size.0);
     let kept = |span: Option<Span>| span.map(|span| span.0);
     let (keep_payload, keep_records) = (kept(typed.keep_payload), kept(typed.keep_records));
-    Ok(ArchiveConfig { warc, min_free, keep_payload, keep_records, signing_key: signing_key.transpose()? })
+    let query = one_of("[archive] query", typed.query.as_deref(), &QUERIES)?;
+    Ok(ArchiveConfig { warc, min_free, query, keep_payload, keep_records, signing_key: signing_key.transpose()? })
 }
 
 const FORMATS: [(&str, WarcFormat); 2] = [("gzip", WarcFormat::Gzip), ("zstd", WarcFormat::Zstd)];
+
+const QUERIES: [(&str, QueryForm); 3] =
+    [("keep", QueryForm::Keep), ("hash", QueryForm::Hash), ("drop", QueryForm::Drop)];
 
 fn format_name(format: WarcFormat) -> &'static str {
     FORMATS.iter().find(|(_, known)| *known == format).map_or("gzip", |(name, _)| name)
@@ -72,5 +78,6 @@ pub(super) fn shown(archive: &ArchiveConfig, file: &mut ArchiveSection) {
     file.dedup = archive.warc.map(|warc| warc.dedup);
     file.level = archive.warc.map(|warc| warc.level);
     file.rollover = archive.warc.map(|warc| ByteSize(warc.rollover));
+    file.query = QUERIES.iter().find(|(_, form)| *form == archive.query).map(|(name, _)| (*name).to_owned());
     file.min_free = Some(ByteSize(archive.min_free));
 }

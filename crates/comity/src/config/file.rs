@@ -381,6 +381,8 @@ section! {
         rollover: ByteSize,
         /// Free space below which the crawl stops; default 2 GB.
         min_free: ByteSize,
+        /// What is written of the queries of URLs: `keep` (default), `hash` or `drop`.
+        query: String,
         /// Bodies of visits that began longer ago are erased at each start, and by `comity prune`; default: none is.
         keep_payload: Span,
         /// Records of such visits, with all that is theirs in WARC files; default: none is.

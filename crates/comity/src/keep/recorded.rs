@@ -68,6 +68,7 @@ impl Trip {
             seed: self.seed,
             attempt: self.attempt,
             file: None,
+            query: comity_archive::QueryForm::Keep,
             terms: Vec::new(),
         }
     }

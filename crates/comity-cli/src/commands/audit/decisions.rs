@@ -34,13 +34,15 @@ pub(super) struct Decisions<'a> {
     /// `None` where pages are not read again.
     pages: Option<Pages>,
     compiled: HashMap<(Option<Digest>, Vec<String>), Option<Compiled>>,
+    /// The record that was looked at last could not be judged: its query is not there.
+    query_gone: bool,
 }
 
 impl<'a> Decisions<'a> {
     /// `reads` says whether pages are read again.
     pub(super) fn new(copies: &'a Copies, dialect: Dialect, (dir, reads): (&Path, bool)) -> Self {
         let pages = reads.then(|| Pages::new(dir));
-        Self { copies, dialect, configs: Configs::new(dir), pages, compiled: HashMap::new() }
+        Self { copies, dialect, configs: Configs::new(dir), pages, compiled: HashMap::new(), query_gone: false }
     }
 
     pub(super) fn examine(&mut self, dir: &Path, audit: &mut Audit) -> Result<(), Failure> {
@@ -56,6 +58,7 @@ impl<'a> Decisions<'a> {
             }
             let page = if let Page::Read(head) = page { Some(*head) } else { None };
             match self.problem(&record, page.as_ref()) {
+                None if std::mem::take(&mut self.query_gone) => audit.queries += 1,
                 None => audit.decisions_skipped += 1,
                 Some(problem) => {
                     audit.decisions += 1;
@@ -71,7 +74,7 @@ impl<'a> Decisions<'a> {
         Ok(())
     }
 
-    /// What is wrong with the decision of a record, if anything; `None` when it rests on no copy.
+    /// What is wrong with the decision of a record, if anything; `None` when it rests on no copy, or on a query that is not there.
     fn problem(&mut self, record: &Record, page: Option<&HeadFacts>) -> Option<Option<String>> {
         let (decision, robots) = (record.decision.as_ref()?, record.robots.as_ref()?);
         let digest: Option<Digest> = match &robots.digest {
@@ -83,13 +86,9 @@ impl<'a> Decisions<'a> {
         if decision.optout.is_some() || record.url.len() as u64 != record.url_length {
             return None;
         }
-        let tdmrep = match record.tdmrep.as_ref().and_then(|file| file.digest.as_deref()) {
-            Some(hex) => match hex.parse().ok().and_then(|digest| self.copies.bytes(digest)) {
-                Some(bytes) => Some(Tdmrep::parse(&bytes, origin(&record.url))),
-                None if hex.parse().is_ok_and(|digest| self.copies.erased.has(digest)) => return None,
-                None => return Some(Some(format!("its tdmrep.json {hex} is not in the evidence"))),
-            },
-            None => None,
+        let tdmrep = match tdmrep(record, self.copies) {
+            Ok(file) => file,
+            Err(ended) => return ended,
         };
         if digest.is_some_and(|digest| self.copies.bytes(digest).is_none() && self.copies.erased.has(digest)) {
             return None;
@@ -117,23 +116,24 @@ impl<'a> Decisions<'a> {
             return Some(Some(problem));
         }
         let verdict = rules.verdict(&target);
-        let lifted = decision.r#override.iter().flat_map(|found| &found.lifted);
-        let lifted: Vec<&str> = lifted.map(|one| one.scope.as_str()).collect();
-        Some(if lifted.iter().any(|scope| scope.starts_with("robots") || *scope == "signals") {
-            None
-        } else {
-            let options = settings.map(|settings| settings.options).unwrap_or_default();
-            let (rules, policies, agents, tdmrep) = (&rules, &policies, &agents, tdmrep.as_ref());
-            let said = SiteSaid { rules, policies, agents, tdmrep, others, options, page };
-            let above = settings.and_then(|settings| above(record, &said, settings.level, &target));
-            let knows = config.as_ref().is_some_and(|config| config.knows_of_remarks);
-            let remarked = || {
-                let head = page.filter(|_| knows)?;
-                remarks::problem(record, &said, (head, &of_licences), &target)
-            };
-            let silence = settings.map(|settings| settings.silence);
-            above.or_else(|| wrong(record, &said, silence, &verdict, &target)).or_else(remarked)
-        })
+        if lifts_rules(decision) {
+            return Some(None);
+        }
+        let options = settings.map(|settings| settings.options).unwrap_or_default();
+        let (rules, policies, agents, tdmrep) = (&rules, &policies, &agents, tdmrep.as_ref());
+        let said = SiteSaid { rules, policies, agents, tdmrep, others, options, page };
+        let above = settings.and_then(|settings| above(record, &said, settings.level, &target));
+        let knows = config.as_ref().is_some_and(|config| config.knows_of_remarks);
+        let remarked = || {
+            let head = page.filter(|_| knows)?;
+            remarks::problem(record, &said, (head, &of_licences), &target)
+        };
+        let silence = settings.map(|settings| settings.silence);
+        let wrong = || wrong(record, &said, silence, &verdict, &target);
+        let problem = above.or_else(wrong).or_else(remarked);
+        // By the path alone whether it is wrong is not known.
+        self.query_gone = record.query.is_some() && problem.is_some();
+        if self.query_gone { None } else { Some(problem) }
     }
 
     /// The rules of a copy; without one there are none.
@@ -151,6 +151,23 @@ impl<'a> Decisions<'a> {
         };
         self.compiled.entry((digest, tokens.to_vec())).or_insert_with(compile).as_ref()
     }
+}
+
+/// The tdmrep.json that a record names. What ends the judgement instead: a fault, or nothing where it was erased.
+fn tdmrep(record: &Record, copies: &Copies) -> Result<Option<Tdmrep>, Option<Option<String>>> {
+    let Some(hex) = record.tdmrep.as_ref().and_then(|file| file.digest.as_deref()) else { return Ok(None) };
+    let digest: Option<Digest> = hex.parse().ok();
+    match digest.and_then(|digest| copies.bytes(digest)) {
+        Some(bytes) => Ok(Some(Tdmrep::parse(&bytes, origin(&record.url)))),
+        None if digest.is_some_and(|digest| copies.erased.has(digest)) => Err(None),
+        None => Err(Some(Some(format!("its tdmrep.json {hex} is not in the evidence")))),
+    }
+}
+
+/// Whether what the site says was lifted: nothing is left to be held against it.
+fn lifts_rules(decision: &DecisionRecord) -> bool {
+    let mut lifted = decision.r#override.iter().flat_map(|found| &found.lifted);
+    lifted.any(|one| one.scope.starts_with("robots") || one.scope == "signals")
 }
 
 /// No robots.txt, or redirects without end, and nobody who takes that for a refusal.

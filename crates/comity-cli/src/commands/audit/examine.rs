@@ -93,7 +93,9 @@ fn page(request: &Request, in_force: &InForce<'_>, wire: &Wire, audit: &mut Audi
         }
         InForce::Rules(copy) => {
             let verdict = copy.rules.verdict(&request.target);
-            if let (false, Some(rule)) = (verdict.allowed, &verdict.rule) {
+            if !verdict.allowed && request.is_cut {
+                audit.queries += 1;
+            } else if let (false, Some(rule)) = (verdict.allowed, &verdict.rule) {
                 let problem = format!("line {} of {}: {}", rule.line, copy.digest, rule.pattern);
                 audit.add(Violation::at(Kind::RefusedTarget, request, wire, problem));
             }

@@ -77,7 +77,8 @@ fn unknown_to_the_record(record: &Record, rules: &RuleSet, copies: &Copies) -> O
 
 /// What the agents of others meet, as the copy has it.
 fn others(record: &Record, agents: &AgentGroups, settings: &SignalSettings) -> Option<String> {
-    let robots = record.robots.as_ref()?;
+    // By the path alone they may meet something else.
+    let robots = record.robots.as_ref().filter(|_| record.query.is_none())?;
     let has_copy = robots.digest.is_some() && settings.options.others_tokens != OthersTokens::Off;
     let classes = if has_copy { agents.classes(&request_target(&record.url)) } else { Vec::new() };
     let names = |tokens: &[&str]| tokens.iter().map(|token| (*token).to_owned()).collect();

@@ -74,6 +74,8 @@ pub(super) struct Audit {
     pub(super) decisions: u64,
     /// Records whose decision rests on something else than a copy, or on one that was erased.
     pub(super) decisions_skipped: u64,
+    /// Requests and records for which the rules give another verdict on the path alone: not recomputable, the query is not there.
+    pub(super) queries: u64,
     /// Pages that were kept and were read again, and those that could not be: erased, pruned, cut, too long, or not asked for.
     pub(super) pages_read: u64,
     pub(super) pages_unread: u64,
@@ -125,6 +127,9 @@ impl std::fmt::Display for Audit {
         writeln!(f, "pauses       {} asked for by Retry-After", self.pauses)?;
         writeln!(f, "decisions    {} made again, {} rest on no copy", self.decisions, self.decisions_skipped)?;
         writeln!(f, "pages        {} read again, {} not to be had", self.pages_read, self.pages_unread)?;
+        if self.queries > 0 {
+            writeln!(f, "queries      {} verdicts not recomputable: query dropped, or hashed", self.queries)?;
+        }
         if self.excepted > 0 {
             writeln!(
                 f,

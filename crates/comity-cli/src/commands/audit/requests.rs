@@ -67,6 +67,8 @@ pub(super) struct Request {
     pub(super) lifted: Vec<String>,
     /// True when it rested on a stale copy, or its origin had been unreachable for so long that it counted as open.
     pub(super) patient: bool,
+    /// True when the query of its URL was not written.
+    pub(super) is_cut: bool,
     /// SHA-256 of the body; of a robots.txt in a content coding, decoded.
     pub(super) body: Option<String>,
     /// Place in [`Wire::files`].
@@ -236,6 +238,7 @@ fn request(
         robots_for: find(&fields, "comity-robots-for").filter(|_| robots).map(ToOwned::to_owned),
         lifted: lifted.filter_map(|(_, text)| text.split(' ').nth(1).map(ToOwned::to_owned)).collect(),
         patient: matches!(find(&fields, "comity-robots-state"), Some("stale_ok" | "unreachable")),
+        is_cut: find(&fields, "comity-query").is_some(),
         body: body.and_then(|(_, part)| part.decoded_sum()),
         file,
         offset: sent.offset,

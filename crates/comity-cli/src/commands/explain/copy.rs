@@ -120,6 +120,10 @@ fn reread(dir: &Path, record: &Record, bytes: &[u8]) -> String {
     let word = if verdict.allowed { "allowed" } else { "refused" };
     let line = verdict.rule.map_or_else(|| "by no rule".to_owned(), |rule| format!("by line {}", rule.line));
     let by = concat!("comity/", env!("CARGO_PKG_VERSION"));
-    let as_then = if same { "as then" } else { "NOT as then" };
+    let as_then = match record.query.as_deref() {
+        _ if same => "as then",
+        Some(word) => &format!("by the path alone; not recomputable: query {word}"),
+        None => "NOT as then",
+    };
     format!("{word} {line}, {as_then} ({by}; then {})", record.software)
 }

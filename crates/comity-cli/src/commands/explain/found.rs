@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use comity_archive::{ChainVerifier, Checkpoint, Line, Record};
+use comity_archive::{ChainVerifier, Checkpoint, Line, QueryForm, Record};
 use comity_url::CrawlUrl;
 
 use super::copy::Copy;
@@ -95,8 +95,10 @@ impl Followed {
     }
 }
 
-/// Long URLs are cut in records.
+/// Long URLs are cut in records, and the queries of URLs may be.
 fn is_of(record: &Record, url: &CrawlUrl) -> bool {
+    let form = record.query.as_deref().and_then(QueryForm::from_word).unwrap_or_default();
+    let url = form.url(url);
     record.url_length == url.as_str().len() as u64 && url.as_str().starts_with(record.url.as_str())
 }
 

@@ -57,6 +57,13 @@ pub(super) const ARCHIVE: Section = Section {
         Key::new("rollover", Size, Value("\"1GB\""), "Size at which a WARC file is closed and the next begun."),
         Key::new("min_free", Size, Value("\"2GB\""), "Free space below which the crawl stops."),
         Key::new(
+            "query",
+            Choice(&["keep", "hash", "drop"]),
+            Value("\"keep\""),
+            "What records and WARC files hold of the queries of URLs.",
+        )
+        .source("decision 83"),
+        Key::new(
             "keep_payload",
             Span,
             None("without an end"),

@@ -1,0 +1,209 @@
+//! What is written of the queries of URLs: they may hold what is about a person.
+
+use std::borrow::Cow;
+
+use comity_url::CrawlUrl;
+
+use crate::digests::sha256;
+use crate::{Event, Fetched, NotFetched, Target};
+
+/// What of a URL's query is written, wherever a record or a WARC file names the URL (docs/decisions/0083).
+///
+/// It stands for the URL that was asked for, the one it was found on, and `Location` and `Content-Location` of answers. Bodies and other
+/// fields are as they were received.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueryForm {
+    /// The query.
+    #[default]
+    Keep,
+    /// In its place `comity-query=` and 32 hex digits: the begin of the SHA-256 of the whole URL. The same URL is the same text. Whoever
+    /// can guess the query can try whether it was this one.
+    Hash,
+    /// Nothing, and no question mark.
+    Drop,
+}
+
+/// Begins what stands in place of a query.
+const MARK: &str = "comity-query=";
+/// Hex digits behind it: 128 bits.
+const DIGITS: usize = 32;
+
+impl QueryForm {
+    /// What records say of a URL whose query is not there: `hashed` or `dropped`; `None` for one that was kept.
+    #[must_use]
+    pub const fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Keep => None,
+            Self::Hash => Some("hashed"),
+            Self::Drop => Some("dropped"),
+        }
+    }
+
+    /// The form that [`Self::word`] names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Hash, Self::Drop].into_iter().find(|form| form.word() == Some(word))
+    }
+
+    /// A URL, or a reference to one, as it is written.
+    #[must_use]
+    pub fn text(self, text: &str) -> Cow<'_, str> {
+        // A fragment is no part of what is asked for, and may say as much as the query: it goes with it.
+        let before = text.split_once('#').map_or(text, |(before, _)| before);
+        let Some((path, query)) = before.split_once('?').filter(|_| self != Self::Keep) else {
+            return Cow::Borrowed(text);
+        };
+        if self == Self::Hash && is_hash(query) {
+            return Cow::Borrowed(text);
+        }
+        let mut written = path.to_owned();
+        if self == Self::Hash {
+            let digest = sha256(before.as_bytes()).to_string();
+            written.push('?');
+            written.push_str(MARK);
+            written.push_str(digest.get(..DIGITS).unwrap_or(&digest));
+        }
+        Cow::Owned(written)
+    }
+
+    /// A URL as it is written; the root of its origin where that is none, which is no case known.
+    #[must_use]
+    pub fn url(self, url: &CrawlUrl) -> CrawlUrl {
+        match self.text(url.as_str()) {
+            Cow::Borrowed(_) => url.clone(),
+            Cow::Owned(text) => CrawlUrl::parse(&text)
+                .or_else(|_| CrawlUrl::parse(&format!("{}/", url.origin())))
+                .unwrap_or_else(|_| url.clone()),
+        }
+    }
+
+    /// An outcome as it is written. What of it comes from the archive (`earlier`) is so already.
+    pub(crate) fn event(self, event: Cow<'_, Event>) -> Cow<'_, Event> {
+        if self == Self::Keep {
+            return event;
+        }
+        let mut event = event.into_owned();
+        match &mut event {
+            Event::Fetched(fetched) => self.fetched(fetched),
+            Event::NotFetched(outcome) => self.not_fetched(outcome),
+        }
+        Cow::Owned(event)
+    }
+
+    fn fetched(self, event: &mut Fetched) {
+        let Fetched { capture, context, .. } = event;
+        if capture.url.query().is_some() {
+            context.query = self;
+        }
+        context.via = context.via.as_ref().map(|url| self.url(url));
+        for (_, value) in capture.fields.iter_mut().filter(|(name, _)| names_a_url(name.as_bytes())) {
+            if let Some(written) = self.reference(&capture.url, value) {
+                *value = written.into();
+            }
+        }
+        capture.url = self.url(&capture.url);
+    }
+
+    fn not_fetched(self, event: &mut NotFetched) {
+        let NotFetched { target, context, .. } = event;
+        if target.as_str().contains('?') {
+            context.query = self;
+        }
+        context.via = context.via.as_ref().map(|url| self.url(url));
+        *target = match &*target {
+            Target::Url(url) => Target::Url(self.url(url)),
+            Target::Text(text) => Target::Text(self.text(text).into_owned()),
+        };
+    }
+
+    /// The value of a field that names a URL, as it is written: whole, as the URL that it leads to; `None` where it stays.
+    pub(crate) fn reference(self, base: &CrawlUrl, value: &[u8]) -> Option<String> {
+        if self == Self::Keep || !value.contains(&b'?') {
+            return None;
+        }
+        let text = String::from_utf8_lossy(value);
+        Some(match base.join(text.trim()) {
+            Ok(url) => self.url(&url).as_str().to_owned(),
+            Err(_) => self.text(&text).into_owned(),
+        })
+    }
+
+    /// The first line of a request for `url`, which is as it is written.
+    pub(crate) fn request_line(self, line: &[u8], url: &CrawlUrl) -> Option<Vec<u8>> {
+        let from = line.iter().position(|b| *b == b'?').filter(|_| self != Self::Keep)?;
+        let end = line.iter().rposition(|b| *b == b' ').filter(|end| *end > from).unwrap_or(line.len());
+        let (before, after) = (line.get(..from)?, line.get(end..)?);
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        Some([before, query.as_bytes(), after].concat())
+    }
+}
+
+/// Fields of an answer whose whole value is a URL: the next that is asked for, or another name of this one.
+pub(crate) fn names_a_url(name: &[u8]) -> bool {
+    [&b"location"[..], b"content-location"].iter().any(|field| name.eq_ignore_ascii_case(field))
+}
+
+/// Whether a query stands for another: what was written once is not written otherwise.
+fn is_hash(query: &str) -> bool {
+    let digits = query.strip_prefix(MARK);
+    digits.is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_written_as_its_form_says_and_once() {
+        let hashed = |text: &str| QueryForm::Hash.text(text).into_owned();
+        let rows = [
+            ("http://a.test/x?name=Ada", "http://a.test/x"),
+            ("http://a.test/x?", "http://a.test/x"),
+            ("http://a.test/x?a=?b", "http://a.test/x"),
+            ("/x?a#b?c", "/x"),
+            ("http://a.test/x", "http://a.test/x"),
+            ("http://a.test/x#a?b", "http://a.test/x#a?b"),
+        ];
+        for (text, dropped) in rows {
+            assert_eq!(QueryForm::Keep.text(text), text);
+            assert_eq!(QueryForm::Drop.text(text), dropped, "{text}");
+            let once = hashed(text);
+            assert_eq!(once.split('?').next(), dropped.split('?').next(), "{text}");
+            assert_eq!(hashed(&once), once, "{text}");
+            assert!(!once.contains("Ada"), "{once}");
+        }
+        let ada = hashed("http://a.test/x?name=Ada");
+        assert_eq!(ada.len(), "http://a.test/x?".len() + MARK.len() + DIGITS, "{ada}");
+        assert_ne!(ada, hashed("http://a.test/x?name=Bob"));
+        assert_ne!(ada.split_once('?').unwrap().1, hashed("http://a.test/y?name=Ada").split_once('?').unwrap().1);
+    }
+
+    #[test]
+    fn a_redirect_is_written_as_the_request_that_follows_it() {
+        let base = CrawlUrl::parse("http://a.test/one/two?x").unwrap();
+        for (form, location) in
+            [(QueryForm::Hash, "../three?q=1"), (QueryForm::Drop, "../three?q=1"), (QueryForm::Hash, " /three?q=1 ")]
+        {
+            let next = form.url(&base.join(location).unwrap());
+            assert_eq!(form.reference(&base, location.as_bytes()).as_deref(), Some(next.as_str()), "{location}");
+        }
+        assert_eq!(QueryForm::Drop.reference(&base, b"/three"), None);
+        assert_eq!(QueryForm::Keep.reference(&base, b"/three?q"), None);
+    }
+
+    #[test]
+    fn request_lines_name_what_is_written() {
+        let url = CrawlUrl::parse("http://a.test/x?name=Ada").unwrap();
+        let line = |form: QueryForm, line: &[u8]| {
+            form.request_line(line, &form.url(&url)).map(|line| String::from_utf8(line).unwrap())
+        };
+        let dropped = line(QueryForm::Drop, b"GET /x?name=Ada HTTP/1.1");
+        assert_eq!(dropped.as_deref(), Some("GET /x HTTP/1.1"));
+        // As a proxy is asked.
+        let hashed = line(QueryForm::Hash, b"GET http://a.test/x?name=Ada HTTP/1.1").unwrap();
+        assert_eq!(hashed, format!("GET {} HTTP/1.1", QueryForm::Hash.url(&url)));
+        assert_eq!(line(QueryForm::Keep, b"GET /x?name=Ada HTTP/1.1"), None);
+        assert_eq!(line(QueryForm::Drop, b"GET /x HTTP/1.1"), None);
+    }
+}
