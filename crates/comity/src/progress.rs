@@ -98,8 +98,10 @@ pub(crate) fn describe(waiting: &Waiting, now: Instant, unreachable: &[RobotsFau
         Why::Reason(reason) => reason,
     };
     let clock = clock_words(reason);
-    let why = match unreachable.iter().find(|fault| reason == Reason::ParkRobots && fault.origin == waiting.origin) {
-        Some(fault) => format!("{clock} ({fault})"),
+    let why = match unreachable.iter().find(|fault| fault.origin == waiting.origin) {
+        Some(fault) if reason == Reason::ParkRobots => format!("{clock} ({fault})"),
+        // The back-off after a fault ends before the next try of robots.txt is due.
+        Some(fault) => format!("{clock}; robots.txt is unreachable ({fault})"),
         None => clock.to_owned(),
     };
     match waiting.until {

@@ -1,6 +1,6 @@
 use comity_frontier::{Waiting, Why};
 use comity_gate::Gate;
-use comity_policy::{Reason, Standing, WallTime};
+use comity_policy::{Standing, WallTime};
 
 use super::shared::Shared;
 use crate::progress::RobotsFault;
@@ -14,7 +14,7 @@ impl Shared {
 
 /// The same by a gate.
 pub(crate) fn robots_faults(gate: &Gate, waiting: &[Waiting], now: WallTime) -> Vec<RobotsFault> {
-    let held = waiting.iter().filter(|one| one.why == Why::Reason(Reason::ParkRobots));
+    let held = waiting.iter().filter(|one| one.why != Why::AwaitingRobots);
     let fault = |one: &Waiting| match gate.robots_life(&one.origin).standing(now) {
         Standing::Unreachable(failing) => Some(RobotsFault {
             origin: one.origin.clone(),
