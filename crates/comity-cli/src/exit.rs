@@ -67,6 +67,19 @@ impl Failure {
         Self { code: 6, causes: vec![cause.into()], hint: None }
     }
 
+    /// All that is wrong with a configuration file: exit 2.
+    pub(crate) fn problems(file: &str, problems: &[comity::config::Problem]) -> Self {
+        let line = |problem: &comity::config::Problem| {
+            let between = if problem.line.is_some() { ":" } else { ": " };
+            format!("{file}{between}{problem}")
+        };
+        let mut causes: Vec<String> = problems.iter().map(line).collect();
+        if causes.len() > 1 {
+            causes.insert(0, format!("{file}: {} problems", causes.len()));
+        }
+        Self { code: 2, causes, hint: Some("`comity config keys` lists every key with its kind and range".to_owned()) }
+    }
+
     /// What to do next.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

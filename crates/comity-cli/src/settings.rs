@@ -7,6 +7,7 @@ use comity::config::{ConfigFile, Environment};
 use comity_url::Origin;
 
 use crate::args::{AskerArgs, LayerArgs};
+use crate::commands::config::read_file;
 use crate::exit::Failure;
 use crate::log::say;
 
@@ -39,7 +40,7 @@ fn user_folder(variable: &str, at_home: &str) -> Option<PathBuf> {
 /// The user's own configuration, empty where there is none.
 pub(crate) fn of_user() -> Result<ConfigFile, Failure> {
     match user_file().filter(|path| path.is_file()) {
-        Some(path) => Ok(ConfigFile::read(&path)?),
+        Some(path) => read_file(&path),
         None => Ok(ConfigFile::default()),
     }
 }
@@ -68,7 +69,7 @@ pub(crate) fn file_of_crawl(args: &LayerArgs) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     let there = args.dir.as_ref().map(|dir| dir.join("crawl.toml")).filter(|file| file.is_file());
     if let Some(file) = args.config.as_ref().or(there.as_ref()) {
-        settings.overlay(ConfigFile::read(file)?);
+        settings.overlay(read_file(file)?);
     }
     read_environment(&settings)?.lay_over(&mut settings);
     Ok(settings)
@@ -118,7 +119,7 @@ pub(crate) fn of_asker(args: &AskerArgs, origin: &Origin) -> Result<ConfigFile, 
 pub(crate) fn of_files(given: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     if let Some(file) = given {
-        settings.overlay(ConfigFile::read(file)?);
+        settings.overlay(read_file(file)?);
     }
     apart(&settings)?.lay_over(&mut settings);
     Ok(settings)
@@ -141,7 +142,7 @@ pub(crate) fn of_file_quietly(file: &PathBuf) -> Result<ConfigFile, Failure> {
 fn below_environment(file: &PathBuf) -> Result<ConfigFile, Failure> {
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
-    settings.overlay(ConfigFile::read(file)?);
+    settings.overlay(read_file(file)?);
     Ok(settings)
 }
 

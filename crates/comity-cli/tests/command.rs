@@ -21,6 +21,8 @@ mod explain;
 mod export;
 #[path = "command/feel.rs"]
 mod feel;
+#[path = "command/hints.rs"]
+mod hints;
 #[cfg(feature = "otlp")]
 #[path = "command/otlp.rs"]
 mod otlp;

@@ -111,7 +111,7 @@ pub use outcome::{UrlEnding, UrlOutcome};
 pub use page::{Change, Page};
 pub use pages::{Delivered, Pages};
 pub use pause::PauseHandle;
-pub use progress::Progress;
+pub use progress::{Progress, RobotsFault};
 pub use seeds::Seed;
 pub use sink::Sink;
 pub use stop::{Stop, StopHandle};

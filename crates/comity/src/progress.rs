@@ -1,7 +1,11 @@
+use std::fmt;
 use std::time::Duration;
 
 use comity_frontier::{Waiting, Why};
 use comity_policy::{Instant, Reason};
+use comity_url::Origin;
+
+use crate::count::Count;
 
 /// A crawl at one moment, for whoever watches.
 #[non_exhaustive]
@@ -25,10 +29,37 @@ pub struct Progress {
     pub origins: u64,
     /// The origins that become due next, with what holds them.
     pub waiting: Vec<Waiting>,
+    /// Why the robots.txt of those among them that wait for it cannot be had.
+    pub unreachable: Vec<RobotsFault>,
     /// Since the start.
     pub elapsed: Duration,
     /// When this was taken.
     pub at: Instant,
+}
+
+/// Why the robots.txt of an origin cannot be had.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RobotsFault {
+    /// The origin.
+    pub origin: Origin,
+    /// What went wrong at the last try: `fetch.refused`, `fetch.dns`; `robots.unreachable` is an answer that is none, as a 503.
+    pub cause: Reason,
+    /// The status of the last answer, when there was one.
+    pub status: Option<u16>,
+    /// Tries so far, one after the other.
+    pub tries: u32,
+}
+
+/// `no address accepted a connection, 3 tries`.
+impl fmt::Display for RobotsFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.cause, self.status) {
+            (Reason::RobotsUnreachable, Some(status)) => write!(f, "it answers {status}")?,
+            (cause, _) => f.write_str(cause.text())?,
+        }
+        write!(f, ", {}", Count(self.tries.into(), "try"))
+    }
 }
 
 impl Progress {
@@ -36,7 +67,7 @@ impl Progress {
     #[must_use]
     pub fn waiting_for(&self, now: Instant) -> Option<String> {
         let first = self.waiting.first()?;
-        (self.in_flight == 0 || first.why == Why::AwaitingRobots).then(|| describe(first, now))
+        (self.in_flight == 0 || first.why == Why::AwaitingRobots).then(|| describe(first, now, &self.unreachable))
     }
 }
 
@@ -61,14 +92,21 @@ impl Progress {
 }
 
 /// One waiting origin in words.
-pub(crate) fn describe(waiting: &Waiting, now: Instant) -> String {
+pub(crate) fn describe(waiting: &Waiting, now: Instant, unreachable: &[RobotsFault]) -> String {
     let reason = match waiting.why {
         Why::AwaitingRobots => return "waiting for robots".to_owned(),
         Why::Reason(reason) => reason,
     };
+    let clock = clock_words(reason);
+    let why = match unreachable.iter().find(|fault| fault.origin == waiting.origin) {
+        Some(fault) if reason == Reason::ParkRobots => format!("{clock} ({fault})"),
+        // The back-off after a fault ends before the next try of robots.txt is due.
+        Some(fault) => format!("{clock}; robots.txt is unreachable ({fault})"),
+        None => clock.to_owned(),
+    };
     match waiting.until {
-        Some(until) => format!("waiting {:.1} s: {}", until.since(now).as_secs_f64(), clock_words(reason)),
-        None => format!("waiting: {}", clock_words(reason)),
+        Some(until) => format!("waiting {:.1} s: {why}", until.since(now).as_secs_f64()),
+        None => format!("waiting: {why}"),
     }
 }
 

@@ -10,6 +10,7 @@ use comity_policy::{Override, Reason, WallTime};
 use comity_signals::Purpose;
 
 use crate::count::Count;
+use crate::progress::RobotsFault;
 
 /// What a crawl did: every URL that was looked at stands in exactly one count.
 #[non_exhaustive]
@@ -69,6 +70,8 @@ pub struct Summary {
     pub next_visit: Option<Duration>,
     /// Why, for the origins that wait longest.
     pub waiting: Vec<Waiting>,
+    /// Why the robots.txt of those among them that wait for it cannot be had.
+    pub unreachable: Vec<RobotsFault>,
     /// Files written.
     pub files: Vec<PathBuf>,
     /// How long it took.
@@ -157,16 +160,26 @@ impl Summary {
         }
     }
 
+    /// With no page fetched: the reason, where one can be named.
+    #[must_use]
+    pub fn nothing_for(&self) -> Option<Reason> {
+        let most = |counts: &BTreeMap<Reason, u64>| counts.iter().max_by_key(|(_, n)| **n).map(|(reason, _)| *reason);
+        match (self.pages(), self.waiting.first(), self.unreachable.first()) {
+            (1.., ..) => None,
+            (_, Some(_), fault) => fault.map(|fault| fault.cause),
+            (_, None, _) => most(&self.refused).or_else(|| most(&self.failed)),
+        }
+    }
+
     /// With no page fetched: why, in one line.
     #[must_use]
     pub fn why_nothing(&self) -> Option<String> {
         if self.pages() > 0 {
             return None;
         }
-        let most = |counts: &BTreeMap<Reason, u64>| counts.iter().max_by_key(|(_, n)| **n).map(|(reason, _)| *reason);
         let why = if let Some(waiting) = self.waiting.first() {
             format!("{}: {}", waiting.origin, self.describe(waiting))
-        } else if let Some(reason) = most(&self.refused).or_else(|| most(&self.failed)) {
+        } else if let Some(reason) = self.nothing_for() {
             format!("{} ({reason})", reason.text())
         } else if let End::Limit(key) = self.end {
             format!("the limit {key} was reached first")
@@ -190,7 +203,7 @@ impl Summary {
     }
 
     fn describe(&self, waiting: &Waiting) -> String {
-        crate::progress::describe(waiting, self.now)
+        crate::progress::describe(waiting, self.now, &self.unreachable)
     }
 }
 

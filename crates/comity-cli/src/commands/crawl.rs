@@ -76,10 +76,18 @@ fn next(summary: &Summary, dir: &Path) -> String {
     let why = summary.refusals() + summary.failed.values().sum::<u64>() > 0;
     match (summary.exit_code(), summary.pages()) {
         (_, 0) if summary.left == 0 => {
-            format!("next: comity records {dir} shows each decision; comity explain URL --dir {dir} tells one in words")
+            let remedy = remedy(summary);
+            format!(
+                "{remedy}next: comity records {dir} shows each decision; comity explain URL --dir {dir} tells one in words"
+            )
         }
         (3, _) => format!("next: comity crawl --dir {dir} goes on, with a higher limit"),
-        (4, _) => format!("next: comity crawl --dir {dir} goes on; comity frontier list {dir} says who waits for what"),
+        (4, _) => {
+            let remedy = remedy(summary);
+            format!(
+                "{remedy}next: comity crawl --dir {dir} goes on; comity frontier list {dir} says who waits for what"
+            )
+        }
         (_, _) if why => format!(
             "next: comity explain URL --dir {dir} tells why a URL was refused; comity audit {dir} proves the rest"
         ),
@@ -87,6 +95,12 @@ fn next(summary: &Summary, dir: &Path) -> String {
             format!("next: comity audit {dir} proves that it was polite; comity export {dir} --for search --out DIR")
         }
     }
+}
+
+/// What to do where no page came, if that is known: a line of its own.
+fn remedy(summary: &Summary) -> String {
+    let remedy = summary.nothing_for().and_then(super::asker::words::remedy);
+    remedy.map_or_else(String::new, |remedy| format!("hint: {remedy}\n"))
 }
 
 /// A new folder named after the time.

@@ -3,7 +3,7 @@
 mod asker;
 mod audit;
 mod completions;
-mod config;
+pub(crate) mod config;
 mod crawl;
 mod demo;
 mod dossier;

@@ -6,6 +6,7 @@ use toml::{Table, Value};
 
 use super::{environment, flags, of_user, optout_files, source, user_file};
 use crate::args::LayerArgs;
+use crate::commands::config::read_file;
 use crate::exit::Failure;
 
 /// The layers of a configuration, the first one lowest.
@@ -46,7 +47,7 @@ impl Layers {
             _ => ConfigFile::default(),
         };
         if let Some(file) = args.config.as_ref().or(there.as_ref()) {
-            let (path, layer) = (file.clone(), ConfigFile::read(file)?);
+            let (path, layer) = (file.clone(), read_file(file)?);
             files.push(FileLayer { path, layer, is_written_down: args.config.is_none() });
         }
         let environment = environment(&lay(&files))?;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{flags, of_user, optout_files, read_environment};
 use crate::args::LayerArgs;
+use crate::commands::config::read_file;
 use crate::exit::Failure;
 
 /// The layers above the user's own configuration.
@@ -93,9 +94,9 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 /// with which it was started.
 pub(crate) fn again(dir: &Path, file: Option<&PathBuf>) -> Result<ConfigFile, Failure> {
     if let Some(file) = file {
-        let mut settings = ConfigFile::read(&dir.join("crawl.toml"))?;
+        let mut settings = read_file(&dir.join("crawl.toml"))?;
         let known = settings.crawl.seeds.take();
-        settings.overlay(ConfigFile::read(file)?);
+        settings.overlay(read_file(file)?);
         settings.crawl.seeds = new_seeds(settings.crawl.seeds, known);
         return Ok(settings);
     }
@@ -107,13 +108,13 @@ pub(crate) fn again(dir: &Path, file: Option<&PathBuf>) -> Result<ConfigFile, Fa
     };
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
-    settings.overlay(ConfigFile::read(file)?);
+    settings.overlay(read_file(file)?);
     settings.overlay(source.environment);
     if source.seeds_given {
         settings.crawl.seeds = None;
     }
     settings.overlay(source.flags);
-    settings.crawl.seeds = new_seeds(settings.crawl.seeds, ConfigFile::read(&dir.join("crawl.toml"))?.crawl.seeds);
+    settings.crawl.seeds = new_seeds(settings.crawl.seeds, read_file(&dir.join("crawl.toml"))?.crawl.seeds);
     Ok(settings)
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::op::{Filter, PlaceText};
 use super::rows::{self, origin_row, park_row, url_row, waiting_row};
 use super::{Answer, Control, ControlError};
+use crate::engine::robots_faults;
 
 /// Rows of a page when nobody says.
 const USUAL: usize = 100;
@@ -19,7 +20,8 @@ impl Control {
         let held = self.subject.hold()?;
         let now = held.clock().now();
         let stats = held.frontier().stats(now).await?;
-        let waiting: Vec<Value> = stats.waiting.iter().map(|one| waiting_row(one, now)).collect();
+        let faults = held.gate().map_or_else(Vec::new, |gate| robots_faults(gate, &stats.waiting, held.clock().wall()));
+        let waiting: Vec<Value> = stats.waiting.iter().map(|one| waiting_row(one, now, &faults)).collect();
         let parks = held.parks().all().filter(|park| park.is_in_force(held.clock().wall())).count();
         Ok(Answer::of(json!({
             "running": self.is_running(),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::moves::UserDataLine;
 use super::visits::VisitLine;
-use crate::progress::describe;
+use crate::progress::{RobotsFault, describe};
 
 /// An origin.
 pub(super) fn origin_row(standing: &OriginStanding, now: Instant) -> Value {
@@ -28,13 +28,13 @@ pub(super) fn origin_row(standing: &OriginStanding, now: Instant) -> Value {
 }
 
 /// An origin that waits, for `stats`.
-pub(super) fn waiting_row(waiting: &Waiting, now: Instant) -> Value {
+pub(super) fn waiting_row(waiting: &Waiting, now: Instant, unreachable: &[RobotsFault]) -> Value {
     json!({
         "origin": waiting.origin.to_string(),
         "reason": reason(waiting.why),
         "wait_ms": wait(waiting, now),
         "queued": waiting.queued,
-        "says": describe(waiting, now),
+        "says": describe(waiting, now, unreachable),
     })
 }
 

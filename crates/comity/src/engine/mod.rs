@@ -3,6 +3,7 @@
 mod content;
 mod discovery;
 mod errand;
+mod faults;
 mod handling;
 mod keys;
 mod licences;
@@ -18,6 +19,7 @@ mod tally;
 mod traps;
 mod visit;
 
+pub(crate) use faults::robots_faults;
 pub(crate) use handling::{Desk, HandlerBounds};
 pub(crate) use keys::Keys;
 pub(crate) use live::Live;

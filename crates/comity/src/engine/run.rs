@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::Shared;
+use crate::count::Count;
 use crate::handler::PageHandler;
 use crate::keep::Trip;
 use crate::summary::End;
@@ -288,8 +289,8 @@ impl Engine {
     fn note_spent(&self) {
         let (live, Spent { pages, bytes }) = (self.shared.live(), self.before);
         let told = [
-            ("max_pages", live.limits.max_pages, pages, "pages"),
-            ("max_bytes", live.limits.max_bytes, bytes, "bytes"),
+            ("max_pages", live.limits.max_pages, pages, "page"),
+            ("max_bytes", live.limits.max_bytes, bytes, "byte"),
         ];
         for (key, most, spent, what) in told {
             if let Some(most) = most.filter(|_| spent > 0) {
@@ -298,7 +299,7 @@ impl Engine {
                     .tally()
                     .summary
                     .notes
-                    .push(format!("{key} = {most}: earlier runs took {spent} {what} of it{more}"));
+                    .push(format!("{key} = {most}: earlier runs took {} of it{more}", Count(spent, what)));
             }
         }
     }

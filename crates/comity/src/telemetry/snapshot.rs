@@ -93,8 +93,9 @@ impl Latest {
         }
         let stats = shared.frontier.stats(now).await?;
         let summary = shared.tally().summary.clone();
+        let faults = shared.robots_faults(&stats.waiting);
         let waiting = stats.waiting.iter();
-        let waiting = waiting.map(|one| (one.origin.to_string(), one.queued, describe(one, now))).collect();
+        let waiting = waiting.map(|one| (one.origin.to_string(), one.queued, describe(one, now, &faults))).collect();
         held.snapshot = Snapshot {
             in_flight: shared.gate.in_flight() as u64,
             parked: shared.gate.parked(MOST_PARKED).len() as u64,

@@ -116,6 +116,11 @@ pub(crate) fn hint(found: &FetchedRobots) -> Option<&'static str> {
         RobotsClass::Absent { .. } => return Some("[robots] strict_4xx of your configuration reads that as a refusal"),
         _ => return None,
     };
+    remedy(cause)
+}
+
+/// What to do about a site that cannot be reached for this reason.
+pub(crate) fn remedy(cause: Reason) -> Option<&'static str> {
     Some(match cause {
         Reason::AddressPrivate => "--allow-address 127.0.0.0/8 lets loopback be asked, another network likewise",
         Reason::Optout => "comity optout list says who asked for it, and when",

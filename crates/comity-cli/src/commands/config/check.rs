@@ -1,6 +1,6 @@
 //! Everything that is wrong with a configuration file, at once.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use comity::config::{Checked, ConfigError, ConfigFile, Problem};
 use comity::policy::Clock as _;
@@ -16,10 +16,7 @@ pub(crate) fn run(args: &ConfigCheckArgs) -> Result<Exit, Failure> {
     let file = args.file.display();
     let text = std::fs::read_to_string(&args.file)
         .map_err(|e| Failure::usage(format!("{file}: {e}")).hint("give the path of a TOML file"))?;
-    let folder = args.file.parent().unwrap_or(Path::new(""));
-    let below = settings::of_user()?;
-    let now = comity_fetch::SystemClock::new().wall();
-    let mut checked = ConfigFile::check(&text, folder, &below, now, &gateway);
+    let mut checked = checked(&args.file, &text, &settings::of_user()?);
     checked.missing.extend(missing(&text));
     if args.json {
         print(&object(&checked).to_string())?;
@@ -45,6 +42,24 @@ pub(crate) fn run(args: &ConfigCheckArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Done)
+}
+
+fn checked(file: &Path, text: &str, below: &ConfigFile) -> Checked {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    ConfigFile::check(text, folder, below, comity_fetch::SystemClock::new().wall(), &gateway)
+}
+
+/// Reads a configuration file for another command; what is wrong with it is told as `comity config check` tells it, all at once.
+pub(crate) fn read_file(file: &PathBuf) -> Result<ConfigFile, Failure> {
+    ConfigFile::read(file).map_err(|error| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let problems = checked(file, &text, &ConfigFile::default()).problems;
+        // A file that cannot be read at all has none.
+        if text.is_empty() || problems.is_empty() {
+            return error.into();
+        }
+        Failure::problems(&file.display().to_string(), &problems)
+    })
 }
 
 /// What `comity gateway` would refuse, for files that are meant for it. What is not there may come from elsewhere: a secret from a

@@ -5,6 +5,8 @@ mod keys;
 mod schema;
 mod show;
 
+pub(crate) use check::read_file;
+
 use super::print;
 use crate::args::ConfigCommand;
 use crate::exit::{Exit, Failure};

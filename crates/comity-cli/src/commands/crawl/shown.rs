@@ -13,7 +13,7 @@ use comity::policy::{Clock, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::watch;
 
-use crate::commands::many;
+use crate::commands::{asker, many};
 use crate::log::{is_json, say};
 
 /// How progress is shown, and against which budget.
@@ -51,11 +51,13 @@ pub(crate) async fn show(progress: watch::Receiver<Progress>, clock: Arc<dyn Clo
     if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
         bar.set_style(style);
     }
-    let every = if terminal { Duration::from_millis(200) } else { Duration::from_secs(10) };
+    // Off a terminal a line every ten looks.
+    let (every, looks) = if terminal { (Duration::from_millis(200), 1) } else { (Duration::from_secs(1), 10) };
     let disk = Arc::new(AtomicU64::new(0));
     let measured = shown.dir.clone().map(|dir| tokio::spawn(measure(dir, Arc::clone(&disk))));
     let mut rate = Rate::default();
-    loop {
+    let mut warned = false;
+    for look in 1_u64.. {
         tokio::select! {
             biased;
             () = closed(progress.clone()) => break,
@@ -63,6 +65,13 @@ pub(crate) async fn show(progress: watch::Receiver<Progress>, clock: Arc<dyn Clo
         }
         let now = progress.borrow().clone();
         rate.add(now.at, now.pages);
+        if let Some(warning) = warning(&now).filter(|_| !warned) {
+            warned = true;
+            bar.suspend(|| say(&warning));
+        }
+        if !look.is_multiple_of(looks) {
+            continue;
+        }
         let line = line(&now, clock.now(), rate.per_second(), disk.load(Ordering::Relaxed), &shown);
         if terminal {
             bar.set_message(line);
@@ -103,6 +112,15 @@ impl Rate {
         let pages = after.saturating_sub(*before) as f64;
         (span > 0.5).then(|| pages / span)
     }
+}
+
+/// Once, as soon as all that is left cannot be reached and no page came: most often a seed is mistyped, or its server is not up.
+fn warning(progress: &Progress) -> Option<String> {
+    let fault = progress.unreachable.first()?;
+    let is_all = progress.pages == 0 && progress.in_flight == 0 && progress.unreachable.len() == progress.waiting.len();
+    let remedy = asker::words::remedy(fault.cause).filter(|_| is_all)?;
+    let origin = &fault.origin;
+    Some(format!("warning: {origin}: robots.txt cannot be had ({fault}): {remedy}; the crawl goes on asking"))
 }
 
 fn line(progress: &Progress, now: Instant, rate: Option<f64>, disk: u64, shown: &Shown) -> String {

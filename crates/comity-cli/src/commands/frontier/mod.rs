@@ -6,6 +6,7 @@ mod reach;
 
 use comity::control::Op;
 use comity::policy::Clock as _;
+use comity_url::CrawlUrl;
 
 use self::look::{list, stats};
 use self::moves::{export, import};
@@ -43,7 +44,11 @@ fn park(args: &FrontierPark) -> Result<Exit, Failure> {
     }
     let until = until.map_or_else(|| "until it is released".to_owned(), |until| format!("until {until}"));
     let when = if crawl.is_running() { "from now on" } else { "when the crawl goes on" };
-    print(&format!("{} is parked {until}: nothing is sent to it {when}", args.origin))?;
+    let (origin, is_page) = origin_of(&args.origin);
+    print(&format!("{origin} is parked, the whole origin, {until}: nothing is sent to it {when}"))?;
+    if is_page {
+        eprintln!("note: one page alone is left out by [crawl] exclude, and `comity reload`");
+    }
     match answer.about["open"].as_u64() {
         Some(0) | None => {}
         Some(open) => eprintln!("note: still open to it: {}", many(open, "request")),
@@ -51,13 +56,20 @@ fn park(args: &FrontierPark) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The origin that a text stands for, and whether the text names a page of it.
+fn origin_of(text: &str) -> (String, bool) {
+    CrawlUrl::parse(text).map_or_else(|_| (text.to_owned(), false), |url| (url.origin().to_string(), url.path() != "/"))
+}
+
 fn release(args: &FrontierRelease) -> Result<Exit, Failure> {
-    let answer = Crawl::reach(&args.dir)?.ask(Op::Release { origin: args.origin.clone() })?;
+    let mut crawl = Crawl::reach(&args.dir)?;
+    let answer = crawl.ask(Op::Release { origin: args.origin.clone() })?;
     let was_parked = answer.about["was_parked"] == true;
     if args.json {
         print(&answer.about.to_string())?;
     } else if was_parked {
-        print(&format!("{} is released: it is asked in its turn, by its own clocks", args.origin))?;
+        let when = if crawl.is_running() { "" } else { ", when the crawl goes on" };
+        print(&format!("{} is released: it is asked in its turn, by its own clocks{when}", origin_of(&args.origin).0))?;
     } else {
         eprintln!("{} was not parked: nothing to release", args.origin);
     }
@@ -80,6 +92,9 @@ fn seed(args: &FrontierSeed) -> Result<Exit, Failure> {
             let line = format!("{:8} {} {}", said("outcome"), said("url"), said("reason"));
             print(if args.json { row.to_string() } else { line.trim_end().to_owned() }.as_str())?;
         }
+    }
+    if !crawl.is_running() {
+        eprintln!("note: nobody runs this crawl; comity crawl --dir {} goes on with it", args.dir.display());
     }
     Ok(exit)
 }

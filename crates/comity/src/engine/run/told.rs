@@ -25,6 +25,7 @@ impl Engine {
             queued: stats.queued,
             in_flight: self.visits,
             origins: stats.origins,
+            unreachable: self.shared.robots_faults(&stats.waiting),
             waiting: stats.waiting,
             elapsed: self.elapsed(),
             at: now,
@@ -43,6 +44,7 @@ impl Engine {
         summary.scheduled = if stats.next_visit.is_some() { stats.scheduled } else { 0 };
         summary.merged = self.shared.keys.merged();
         summary.left = stats.queued + stats.leased;
+        summary.unreachable = self.shared.robots_faults(&stats.waiting);
         summary.waiting = stats.waiting;
         summary.elapsed = self.elapsed();
         summary.end_overrides(self.shared.clock.wall());

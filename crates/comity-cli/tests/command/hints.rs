@@ -1,0 +1,98 @@
+//! A crawl that gets nothing says why, and what to do.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::{WHO, comity, stderr};
+
+/// A URL at which nothing listens.
+fn closed() -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    format!("http://127.0.0.1:{port}/")
+}
+
+/// A crawl with these arguments, into `home`/d.
+fn crawl<'a>(home: &Path, seed: &'a str, dir: &'a str, more: &[&'a str]) -> (std::process::Output, String) {
+    let args: Vec<&str> = ["crawl", seed, "--dir", dir].into_iter().chain(WHO).chain(more.iter().copied()).collect();
+    let output = comity(home, &args);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output, said)
+}
+
+#[test]
+fn a_seed_that_does_not_answer_is_told_with_its_cause_and_what_to_do() {
+    let home = TempDir::new().unwrap();
+    let (dir, config) = (home.path().join("d"), home.path().join("c.toml"));
+    fs::write(&config, "[crawl]\nlinger = \"0s\"\n").unwrap();
+    let (dir, config) = (dir.to_str().unwrap(), config.to_str().unwrap());
+    let (output, said) = crawl(home.path(), &closed(), dir, &["--config", config, "--allow-address", "127.0.0.0/8"]);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("robots.txt is unreachable (no address accepted a connection, 1 try)"), "{said}");
+    assert!(stderr(&output).contains("hint: nothing listens there: look at scheme and port\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_address_of_ones_own_is_told_with_the_flag_that_lets_it_be_asked() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let (output, said) = crawl(home.path(), &closed(), dir.to_str().unwrap(), &[]);
+    assert!(said.contains("(address.private)"), "{said}");
+    assert!(stderr(&output).contains("hint: --allow-address 127.0.0.0/8"), "{}", stderr(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn who_waits_for_a_seed_that_does_not_answer_is_warned_once_and_early() {
+    let home = TempDir::new().unwrap();
+    let (dir, said) = (home.path().join("d"), home.path().join("said"));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_comity"))
+        .args(["crawl", &closed(), "--dir", dir.to_str().unwrap(), "--allow-address", "127.0.0.0/8"])
+        .args(WHO)
+        .env("HOME", home.path())
+        .env_remove("XDG_CONFIG_HOME")
+        .stdout(Stdio::null())
+        .stderr(File::create(&said).unwrap())
+        .spawn()
+        .unwrap();
+    let told = || fs::read_to_string(&said).unwrap_or_default();
+    // The plain line of progress comes after it: nothing is warned of twice.
+    for _ in 0..6000 {
+        if told().contains("0 pages") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let ended = child.try_wait().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(ended, None, "{}", told());
+    let warnings: Vec<String> =
+        told().lines().filter(|line| line.starts_with("warning: ")).map(str::to_owned).collect();
+    assert_eq!(warnings.len(), 1, "{}", told());
+    assert!(warnings[0].contains("no address accepted a connection, 1 try"), "{warnings:?}");
+    assert!(warnings[0].contains("look at scheme and port"), "{warnings:?}");
+    assert!(told().contains("waiting ") && told().contains("(no address accepted a connection"), "{}", told());
+}
+
+#[test]
+fn a_crawl_tells_of_a_configuration_what_its_check_tells() {
+    let home = TempDir::new().unwrap();
+    let (file, dir) = (home.path().join("c.toml"), home.path().join("d"));
+    fs::write(&file, "[crawl]\nexclude = \"/search\"\nscoop = 1\n[politness]\ndelay = \"1s\"\n").unwrap();
+    let (file, dir) = (file.to_str().unwrap(), dir.to_str().unwrap());
+    let check = comity(home.path(), &["config", "check", file]);
+    let (output, _) = crawl(home.path(), "http://a.test/", dir, &["--config", file]);
+    assert_eq!((check.status.code(), output.status.code()), (Some(2), Some(2)));
+    let told = stderr(&output);
+    let problems = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(problems.lines().count() == 3, "{problems}");
+    for problem in problems.lines() {
+        assert!(told.contains(problem), "{problem} is not in {told}");
+    }
+    assert!(told.starts_with(&format!("error: {file}: 3 problems\n")), "{told}");
+}
