@@ -442,7 +442,12 @@ fn the_signals_of_a_page_are_asked_for_in_its_turn() {
     assert_eq!(asked, ["/robots.txt", "/.well-known/tdmrep.json", "/page"]);
     // What may not be crawled is not asked for, to read signals either.
     let ran = up.asks(&["signals", &format!("{}/closed", up.origin(0))]);
-    assert_eq!(ran.code, 6, "{}{}", ran.out, ran.err);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("robots.disallow"), "{}", ran.err);
+    assert!(
+        ran.out.contains("crawling disallowed") && ran.out.contains("tdmrep.file"),
+        "what the site says: {}",
+        ran.out
+    );
     assert!(up.served.log().iter().all(|seen| seen.request.target() != b"/closed"));
 }

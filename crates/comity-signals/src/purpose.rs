@@ -57,7 +57,7 @@ impl FromStr for Purpose {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.parse() {
             Ok(Declared::Judged(purpose)) => Ok(purpose),
-            _ => Err(ParsePurposeError(text.to_owned())),
+            _ => Err(ParsePurposeError { text: text.to_owned(), known: &JUDGED }),
         }
     }
 }
@@ -131,18 +131,24 @@ impl FromStr for Declared {
             "monitoring" => Self::Monitoring,
             "own_site" => Self::OwnSite,
             "other" => Self::Other,
-            _ => return Err(ParsePurposeError(text.to_owned())),
+            _ => return Err(ParsePurposeError { text: text.to_owned(), known: &Declared::NAMES }),
         })
     }
 }
 
+/// The names of [`Purpose`].
+const JUDGED: [&str; 4] = ["search", "ai_input", "ai_train", "tdm"];
+
 /// A name that is no purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParsePurposeError(String);
+pub struct ParsePurposeError {
+    text: String,
+    known: &'static [&'static str],
+}
 
 impl fmt::Display for ParsePurposeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown purpose {:?}, known are {}", self.0, Declared::NAMES.join(", "))
+        write!(f, "unknown purpose {:?}, known are {}", self.text, self.known.join(", "))
     }
 }
 
@@ -159,6 +165,7 @@ mod tests {
             assert_eq!(name.replace('_', "-").to_uppercase().parse::<Declared>().unwrap().as_str(), name);
         }
         assert!("training".parse::<Declared>().is_err());
-        assert!("archive".parse::<Purpose>().is_err(), "archive is declared, never judged");
+        let error = "archive".parse::<Purpose>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown purpose \"archive\", known are search, ai_input, ai_train, tdm");
     }
 }

@@ -288,10 +288,8 @@ impl Engine {
     /// Says what earlier runs took of the limits.
     fn note_spent(&self) {
         let (live, Spent { pages, bytes }) = (self.shared.live(), self.before);
-        let told = [
-            ("max_pages", live.limits.max_pages, pages, "page"),
-            ("max_bytes", live.limits.max_bytes, bytes, "byte"),
-        ];
+        let told =
+            [("max_pages", live.limits.max_pages, pages, "page"), ("max_bytes", live.limits.max_bytes, bytes, "byte")];
         for (key, most, spent, what) in told {
             if let Some(most) = most.filter(|_| spent > 0) {
                 let more = if spent >= most { "; a higher one goes on" } else { "" };

@@ -51,12 +51,13 @@ impl Asker {
         got
     }
 
-    /// The same, for something that has to be there.
-    pub(crate) fn must_get(&self, url: &CrawlUrl) -> Result<Got, Failure> {
-        let got = self.get(url).map_err(|why| Failure::unavailable(format!("{url}: {why}")))?;
-        match (got.capture.status, got.capture.fault) {
-            (None, Some(fault)) => Err(Failure::unavailable(format!("{url}: {}", fault.code()))),
-            _ => Ok(got),
+    /// The same, for something that has to be there if it may be asked for.
+    pub(crate) fn must_get(&self, url: &CrawlUrl) -> Result<Result<Got, String>, Failure> {
+        match self.get(url) {
+            Ok(Got { capture: Capture { status: None, fault: Some(fault), .. }, .. }) => {
+                Err(Failure::unavailable(format!("{url}: {}", fault.code())))
+            }
+            asked => Ok(asked),
         }
     }
 }

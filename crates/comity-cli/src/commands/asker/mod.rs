@@ -1,6 +1,6 @@
 //! Asks sites for their robots.txt as the user: with the identity, the pacing and the address guard of a crawl.
 
-mod get;
+pub(crate) mod get;
 mod turns;
 pub(crate) mod words;
 

@@ -38,10 +38,11 @@ pub(crate) fn run(args: &SignalsArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let target = args.target.as_deref().unwrap_or_default();
-    let mut cases = if target.starts_with("http://") || target.starts_with("https://") {
-        vec![site::case(args, target)?]
+    let (mut cases, exit) = if target.starts_with("http://") || target.starts_with("https://") {
+        let (case, exit) = site::case(args, target)?;
+        (vec![case], exit)
     } else {
-        of_file(args, Path::new(target))?
+        (of_file(args, Path::new(target))?, Exit::Done)
     };
     for case in &mut cases {
         if args.literal {
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &SignalsArgs) -> Result<Exit, Failure> {
         let found = read::read(case).map_err(Failure::usage)?;
         print(&if args.json { answer::json(case, &found).to_string() } else { table::table(case, &found) })?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// A line of `batch`: a bad one is answered too.
@@ -58,6 +59,12 @@ fn answer_line(line: &str) -> Value {
     let case: Result<Case, String> = serde_json::from_str(line).map_err(|error| error.to_string());
     case.and_then(|case| read::read(&case).map(|found| answer::json(&case, &found)))
         .unwrap_or_else(|error| json!({"error": error}))
+}
+
+/// The product token of the user's own configuration, if it names one.
+fn own_token() -> Result<Option<String>, Failure> {
+    let name = crate::settings::of_user()?.agent.name;
+    Ok(name.and_then(|name| name.split(['/', ' ']).next().map(str::to_owned)))
 }
 
 /// Cases, or one about the only carrier that the file is.
@@ -75,6 +82,7 @@ fn of_file(args: &SignalsArgs, path: &Path) -> Result<Vec<Case>, Failure> {
     }
     let url = input::url(&args.url)?;
     let mut case = Case::of_url(url.as_str());
+    case.agent = own_token()?;
     match text.trim_start().chars().next() {
         Some('{') => {
             let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());

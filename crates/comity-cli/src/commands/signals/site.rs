@@ -4,12 +4,13 @@ use comity_url::CrawlUrl;
 use super::case::Case;
 use super::read;
 use crate::args::SignalsArgs;
+use crate::commands::asker::get::Got;
 use crate::commands::asker::{self, Asker};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// The case of a URL: its robots.txt, its tdmrep.json, the answer itself, and by option its licences; each asked once, in
-/// its turn, and no redirect followed.
-pub(super) fn case(args: &SignalsArgs, target: &str) -> Result<Case, Failure> {
+/// its turn, and no redirect followed. With it what it is told: a page that may not be asked for leaves the files of its site.
+pub(super) fn case(args: &SignalsArgs, target: &str) -> Result<(Case, Exit), Failure> {
     let url = CrawlUrl::parse(target).map_err(|error| Failure::usage(format!("{target:?}: {error}")))?;
     let asker = Asker::open(&args.asker, url.origin())?;
     let found = asker.ask(url.origin());
@@ -19,7 +20,25 @@ pub(super) fn case(args: &SignalsArgs, target: &str) -> Result<Case, Failure> {
     case.input.robots_txt = Some(String::from_utf8_lossy(robots.text()).into_owned());
     let tdmrep = CrawlUrl::parse(&format!("{}/.well-known/tdmrep.json", url.origin()));
     case.input.tdmrep = tdmrep.ok().and_then(|tdmrep| text(&asker, &tdmrep));
-    let got = asker.must_get(&url)?;
+    let exit = match asker.must_get(&url)? {
+        Ok(got) => {
+            take(&mut case, &url, &got);
+            Exit::Done
+        }
+        Err(why) => {
+            eprintln!("note: {url} was not asked: {why}; what follows is said by the files of its site alone");
+            Exit::Findings
+        }
+    };
+    if args.licences {
+        let found = read::read(&case).map_err(Failure::usage)?;
+        case.input.rsl = Some(licences(&asker, &found.signals.licences));
+    }
+    Ok((case, exit))
+}
+
+/// What the answer itself says.
+fn take(case: &mut Case, url: &CrawlUrl, got: &Got) {
     case.input.status = got.capture.status;
     case.input.content_type = got.capture.field("content-type").map(str::to_owned);
     let fields = got.capture.fields.iter();
@@ -32,11 +51,6 @@ pub(super) fn case(args: &SignalsArgs, target: &str) -> Result<Case, Failure> {
     if let (Some(status @ 300..=399), Some(to)) = (case.input.status, got.capture.field("location")) {
         eprintln!("note: {url} answers {status} and leads to {to}; ask for that one");
     }
-    if args.licences {
-        let found = read::read(&case).map_err(Failure::usage)?;
-        case.input.rsl = Some(licences(&asker, &found.signals.licences));
-    }
-    Ok(case)
 }
 
 fn licences(asker: &Asker, named: &RslPointers) -> std::collections::BTreeMap<String, Option<String>> {
