@@ -285,18 +285,17 @@ impl Engine {
     /// Says what earlier runs took of the limits.
     fn note_spent(&self) {
         let (live, Spent { pages, bytes }) = (self.shared.live(), self.before);
-        let told = [
-            ("max_pages", live.limits.max_pages, pages, "pages"),
-            ("max_bytes", live.limits.max_bytes, bytes, "bytes"),
-        ];
+        let told =
+            [("max_pages", live.limits.max_pages, pages, "page"), ("max_bytes", live.limits.max_bytes, bytes, "byte")];
         for (key, most, spent, what) in told {
             if let Some(most) = most.filter(|_| spent > 0) {
                 let more = if spent >= most { "; a higher one goes on" } else { "" };
+                let s = if spent == 1 { "" } else { "s" };
                 self.shared
                     .tally()
                     .summary
                     .notes
-                    .push(format!("{key} = {most}: earlier runs took {spent} {what} of it{more}"));
+                    .push(format!("{key} = {most}: earlier runs took {spent} {what}{s} of it{more}"));
             }
         }
     }
