@@ -233,7 +233,7 @@ pub(crate) struct AuditArgs {
 pub(crate) struct ExplainArgs {
     /// The URL.
     pub(crate) url: String,
-    /// The crawl directory.
+    /// The crawl directory: `comity crawl` says at its start where it crawls into.
     #[arg(long)]
     pub(crate) dir: PathBuf,
     /// The records as JSON lines.

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use comity_policy::{Errand, Exchange, Outcome, PaceFields, Permit, Reason, StalePermit};
-use tracing::field::{Empty, display};
+use tracing::field::{self, Empty};
 
 use crate::fault::Fault;
 use crate::fetcher::Fetched;
@@ -72,23 +72,23 @@ impl Visit {
     /// Fills the span, and closes it with one event, whatever became of the exchange.
     fn report(&self) {
         let (capture, span) = (&self.capture, &self.span);
-        span.record("peer", capture.peer.map(display));
-        span.record("protocol", capture.protocol.as_str());
-        span.record("status", capture.status);
-        span.record("reason", capture.fault.map(Reason::code));
-        span.record("bytes", capture.body.len());
         let timings = &capture.timings;
-        let parts = [
-            ("dns_ms", timings.dns),
-            ("connect_ms", timings.connect),
-            ("tls_ms", timings.tls),
-            ("head_ms", timings.head),
-            ("body_ms", timings.body),
-            ("total_ms", Some(timings.total)),
-        ];
-        for (name, part) in parts {
-            span.record(name, part.map(|part: Duration| part.as_secs_f64() * 1000.0));
-        }
+        let millis = |part: Option<Duration>| part.map(|part| part.as_secs_f64() * 1000.0);
+        // All at once: each time asks everybody who listens.
+        tracing::record_all!(
+            span,
+            peer = capture.peer.map(field::display),
+            protocol = capture.protocol.as_str(),
+            status = capture.status,
+            reason = capture.fault.map(Reason::code),
+            bytes = capture.body.len(),
+            dns_ms = millis(timings.dns),
+            connect_ms = millis(timings.connect),
+            tls_ms = millis(timings.tls),
+            head_ms = millis(timings.head),
+            body_ms = millis(timings.body),
+            total_ms = millis(Some(timings.total)),
+        );
         span.in_scope(|| tracing::debug!("exchange ended"));
     }
 

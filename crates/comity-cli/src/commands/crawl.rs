@@ -21,6 +21,12 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
         return plan::run(args);
     }
     let file = settings::of_crawl(&args.layers)?;
+    if let Some(dir) = args.layers.dir.as_deref().filter(|dir| !dir.join("crawl.toml").is_file())
+        && file.crawl.seeds.as_deref().unwrap_or_default().is_empty()
+    {
+        return Err(Failure::usage(format!("{} holds no crawl that could go on, and no seed is given", dir.display()))
+            .hint("give the folder of a crawl, or at least one URL"));
+    }
     runtime()?.block_on(async {
         let dir = args.layers.dir.clone().unwrap_or_else(new_dir);
         let shown = Shown::new(args.quiet, &dir, &file);

@@ -137,6 +137,9 @@ fn explained(home: &Path, dir: &Path, queued: &[Value]) {
         assert_eq!(told.status.code(), Some(0), "{said}{}", stderr(&told));
         assert!(said.contains("it waits in the queue") && said.contains("(park.operator)"), "{said}");
         assert!(said.contains(&format!("priority {} of 255", row["priority"])), "{said}");
+        if row["via"].is_string() {
+            assert!(said.contains("\n  since     20"), "when the page that named it was read: {said}");
+        }
         let rows = lines(home, &["explain", url, "--dir", text(dir), "--json"]);
         assert_eq!((rows.len(), &rows[0]["queued"], &rows[0]["before"]), (1, row, &place.into()));
         let page = comity(home, &["explain", url, "--dir", text(dir), "--html"]);
@@ -327,6 +330,9 @@ fn what_cannot_be_reached_is_told_by_exit_code_and_hint() {
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains("holds no crawl"), "{}", stderr(&output));
     }
+    let output = comity(home.path(), &[&["crawl", "--dir", text(&nothing)][..], &WHO].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("holds no crawl that could go on"), "{}", stderr(&output));
     // Its queue was in memory: there is nothing to open.
     fs::create_dir_all(&nothing).unwrap();
     fs::write(nothing.join("crawl.toml"), "").unwrap();

@@ -4,6 +4,7 @@ mod copy;
 mod found;
 mod html;
 mod queued;
+mod since;
 mod text;
 mod today;
 
@@ -19,7 +20,11 @@ use crate::exit::{Exit, Failure};
 
 /// For people as text or as a page, for programs the records themselves.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
-    let url = CrawlUrl::parse(&args.url).map_err(|e| Failure::usage(format!("{:?}: {e}", args.url)))?;
+    let url = CrawlUrl::parse(&args.url).map_err(|error| {
+        let failure = Failure::usage(format!("{:?}: {error}", args.url));
+        let is_part = !args.url.contains("://");
+        if is_part { failure.hint("give the whole URL, with https://, as `comity records` prints it") } else { failure }
+    })?;
     let found = Found::all(&args.dir, &url)?;
     // Before its state is opened: a crawl is one process's at a time.
     let (queued, unknown) = match found.is_empty().then(|| queued::look(&args.dir, &url)) {

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use comity::control::{Filter, Op, PlaceText};
+use comity::policy::Reason;
 use comity::url::{CrawlUrl, Origin};
 use serde_json::{Value, json};
 
+use super::since::Since;
 use crate::commands::frontier::Crawl;
 use crate::commands::many;
 use crate::exit::Failure;
@@ -27,6 +29,10 @@ pub(super) struct Queued {
     /// The operator's park of its origin, as `comity frontier list --parked` prints it; `null` without one. A stopped queue does
     /// not know of parks.
     park: Value,
+    /// Since when, by the records.
+    since: Since,
+    /// Where the crawl is stopped, its folder: nothing is asked until somebody runs it again.
+    stopped: Option<String>,
 }
 
 /// Looks into the queue of the crawl in `dir`, running or stopped. `None` where the URL is not in it, and where there is none.
@@ -48,7 +54,16 @@ pub(super) fn look(dir: &Path, url: &CrawlUrl) -> Result<Option<Queued>, Failure
         if let Some((at, row)) = answer.rows.into_iter().enumerate().find(|(_, row)| row["url"] == url.as_str()) {
             let origin = standing(&mut crawl, url.origin())?;
             let park = crawl.ask(Op::Parks)?.rows.into_iter().find(|park| park["origin"] == url.origin().as_str());
-            return Ok(Some(Queued { url: row, origin, before: before + at, park: park.unwrap_or_default() }));
+            let stopped = (!crawl.is_running()).then(|| dir.display().to_string());
+            let since = Since::of(dir, url.origin(), row["via"].as_str())?;
+            return Ok(Some(Queued {
+                url: row,
+                origin,
+                before: before + at,
+                park: park.unwrap_or_default(),
+                since,
+                stopped,
+            }));
         }
         before += rows;
         after = serde_json::from_value(answer.about["next"].clone()).unwrap_or_default();
@@ -87,7 +102,15 @@ fn before(origin: &Origin) -> Option<String> {
 impl Queued {
     /// For programs.
     pub(super) fn json(&self) -> Value {
-        json!({"queued": self.url, "origin": self.origin, "before": self.before, "park": self.park})
+        json!({
+            "queued": self.url,
+            "origin": self.origin,
+            "before": self.before,
+            "park": self.park,
+            "since": self.since.queued,
+            "asked_last": self.since.asked_last,
+            "running": self.stopped.is_none(),
+        })
     }
 
     /// Labels and what they say.
@@ -111,6 +134,11 @@ impl Queued {
                 if some == 1 { "comes" } else { "come" }
             ),
         };
+        if let Some(since) = &self.since.queued {
+            let event =
+                if self.since.was_read_again { "at the earliest: that was read again" } else { "when that was read" };
+            facts.push(("since", format!("{since}, {event}")));
+        }
         facts.push(("turn", ahead));
         facts.extend(self.waits().map(|waits| ("waits", waits)));
         facts
@@ -123,19 +151,30 @@ impl Queued {
         let (queued, done) = (&self.origin["queued"], &self.origin["done"]);
         if let Some(why) = self.park["why"].as_str() {
             let until = self.park["until"].as_str().unwrap_or("it is released");
-            return Some(format!("{name}: until {until} (park.operator): {why}; {queued} queued, {done} done"));
+            let since = self.park["at"].as_str().map(|at| format!("since {at}, ")).unwrap_or_default();
+            return Some(format!("{name}: {since}until {until} (park.operator): {why}; {queued} queued, {done} done"));
         }
         let why = text("reason").filter(|why| !matches!(*why, "ok" | "robots"));
-        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        let clock = why.and_then(Reason::from_code).map(|reason| format!(": {}", reason.text())).unwrap_or_default();
+        let why = why.map(|why| format!(" ({why}{clock})")).unwrap_or_default();
+        let asked = self.since.asked_last.as_deref();
+        let asked = asked.map(|at| format!("; last asked until {at}")).unwrap_or_default();
         let seconds = self.origin["wait_ms"].as_f64().map_or(0.0, |wait| wait / 1000.0);
         let state = match text("state")? {
+            // What its clocks would say is counted anew by whoever asks, until somebody runs it.
+            "robots" | "waits" | "due" if self.stopped.is_some() => {
+                let dir = self.stopped.as_deref().unwrap_or_default();
+                format!(
+                    "until `comity crawl --dir {dir}` goes on, since the crawl is stopped; then a whole delay first"
+                )
+            }
             "robots" => "its robots.txt comes first".to_owned(),
             "waits" => format!("due in {seconds:.1} s{why}"),
             "stuck" => format!("until it is told otherwise{why}"),
             "due" => "due now".to_owned(),
             _ => format!("another URL of it is under way{why}"),
         };
-        Some(format!("{name}: {state}; {queued} queued, {done} done"))
+        Some(format!("{name}: {state}{asked}; {queued} queued, {done} done"))
     }
 }
 
@@ -164,29 +203,49 @@ mod tests {
         let rows = [
             (
                 json!({"origin": "http://a.test", "state": "waits", "reason": "rate.origin", "wait_ms": 1500, "queued": 2, "done": 1}),
-                "due in 1.5 s (rate.origin)",
+                "due in 1.5 s (rate.origin: the origin's own floor or adaptive delay runs); last asked until 2026-12-01T02:08:43Z; 2 queued",
             ),
             (
                 json!({"origin": "http://a.test", "state": "robots", "reason": "robots", "queued": 2, "done": 1}),
-                "robots.txt comes first",
+                "robots.txt comes first; last asked",
             ),
             (
                 json!({"origin": "http://a.test", "state": "stuck", "reason": "park.operator", "queued": 2, "done": 1}),
-                "until it is told otherwise (park.operator)",
+                "until it is told otherwise (park.operator: ",
             ),
         ];
         for (origin, wanted) in rows {
-            let facts = Queued { url: url.clone(), origin, before: 1, park: Value::Null }.facts();
+            let since = Since {
+                queued: Some("2026-12-01T02:08:20Z".to_owned()),
+                was_read_again: false,
+                asked_last: Some("2026-12-01T02:08:43Z".to_owned()),
+            };
+            let facts = Queued { url: url.clone(), origin, before: 1, park: Value::Null, since, stopped: None }.facts();
             assert_eq!(
                 facts[0].1,
                 "found on http://a.test/, 1 link from a seed; priority 128 of 255; not asked for yet"
             );
-            assert_eq!(facts[1].1, "1 URL of its origin comes before it");
-            assert!(facts[2].1.contains(wanted), "{}", facts[2].1);
+            assert_eq!(facts[1], ("since", "2026-12-01T02:08:20Z, when that was read".to_owned()));
+            assert_eq!(facts[2].1, "1 URL of its origin comes before it");
+            assert!(facts[3].1.contains(wanted), "{}", facts[3].1);
         }
+        let waits = json!({"origin": "http://a.test", "state": "waits", "reason": "rate.origin", "wait_ms": 900, "queued": 2, "done": 1});
+        let stopped = Some("d".to_owned());
+        let queued = Queued { url, origin: waits, before: 0, park: Value::Null, since: Since::default(), stopped };
+        let facts = queued.facts();
+        assert!(facts[2].1.contains("until `comity crawl --dir d` goes on"), "{}", facts[2].1);
+        assert!(!facts[2].1.contains("0.9 s"), "{}", facts[2].1);
         let seed =
             json!({"url": "http://a.test/", "priority": 128, "depth": 0, "attempts": 2, "seed": true, "via": null});
-        let facts = Queued { url: seed, origin: Value::Null, before: 0, park: Value::Null }.facts();
+        let facts = Queued {
+            url: seed,
+            origin: Value::Null,
+            before: 0,
+            park: Value::Null,
+            since: Since::default(),
+            stopped: None,
+        }
+        .facts();
         assert_eq!(facts.len(), 2, "what is not told is not said");
         assert!(facts[0].1.contains("a seed") && facts[0].1.contains("2 times"), "{}", facts[0].1);
     }

@@ -1,6 +1,7 @@
 //! One record for people: the outcome first, then everything it rests on.
 
-use comity_archive::{ConstraintsRecord, Record};
+use comity_archive::{ConstraintsRecord, RawText, Record};
+use comity_url::CrawlUrl;
 
 use super::copy::Mark;
 use super::found::Found;
@@ -158,6 +159,9 @@ fn circumstances(record: &Record, facts: &mut Facts) {
     if record.request.is_some() {
         say("asked", format!("{} to {}{}", record.time.started, record.time.ended, spans(record)));
     }
+    if let Some(target) = redirected(record) {
+        say("leads to", format!("{target} (`comity explain` of that tells what became of it)"));
+    }
     if let Some(until) = &record.until {
         say("waits", format!("until {until}"));
     }
@@ -226,6 +230,17 @@ fn seconds(millis: u64) -> String {
     }
 }
 
+/// Where a redirect leads to, as a URL where it is one (RFC 9110 §10.2.2).
+fn redirected(record: &Record) -> Option<String> {
+    let response =
+        record.response.as_ref().filter(|response| matches!(response.status, 301 | 302 | 303 | 307 | 308))?;
+    let (_, location) = response.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("location"))?;
+    let RawText::Text(location) = location.clone() else { return None };
+    let base = CrawlUrl::parse(&record.url).ok();
+    let whole = base.and_then(|base| base.join(&location).ok());
+    Some(whole.map_or(location, |url| url.to_string()))
+}
+
 /// How the URL was come upon.
 fn way(record: &Record) -> String {
     let discovery = &record.discovery;
@@ -235,5 +250,37 @@ fn way(record: &Record) -> String {
             format!("on {via}, {} from a seed, attempt {}", many(discovery.depth.into(), "link"), discovery.attempt)
         }
         (None, false) => format!("attempt {}", discovery.attempt),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_redirect_is_told_with_where_it_leads() {
+        let crawl = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/crawls/v2");
+        let about = "http://a.test:8099/about";
+        let mut record = super::super::records_of(&crawl, |record| record.url == about).unwrap().remove(0);
+        assert_eq!(redirected(&record), None, "answered 200");
+        let rows = [
+            ("/next?a=b", "http://a.test:8099/next?a=b"),
+            ("https://b.test", "https://b.test/"),
+            ("http://[", "http://["),
+        ];
+        for (location, leads) in rows {
+            let response = record.response.as_mut().unwrap();
+            response.status = 302;
+            response.fields = vec![("Location".to_owned(), RawText::of(location.as_bytes()))];
+            assert_eq!(redirected(&record).as_deref(), Some(leads), "{location}");
+        }
+        for (status, fields) in [(304, true), (302, false)] {
+            let response = record.response.as_mut().unwrap();
+            response.status = status;
+            response.fields.truncate(usize::from(fields));
+            assert_eq!(redirected(&record), None, "{status}");
+        }
     }
 }

@@ -17,7 +17,9 @@ pub(super) fn stats(args: &FrontierStats) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let n = |key: &str| about[key].as_u64().unwrap_or_default();
-    let state = if about["running"] == true { "running" } else { "stopped" };
+    let is_running = about["running"] == true;
+    let stopped = || format!("stopped (`comity crawl --dir {}` goes on)", args.dir.display());
+    let state = if is_running { "running".to_owned() } else { stopped() };
     let mut lines = vec![
         format!("crawl      {state}, {}, {} open", many(n("origins"), "origin"), many(n("in_flight"), "request")),
         format!("queued     {}, {} more under way", many(n("queued"), "URL"), n("leased")),
@@ -30,7 +32,9 @@ pub(super) fn stats(args: &FrontierStats) -> Result<Exit, Failure> {
     for waiting in about["waiting"].as_array().into_iter().flatten() {
         let text = |key: &str| waiting[key].as_str().unwrap_or_default();
         let queued = many(waiting["queued"].as_u64().unwrap_or_default(), "URL");
-        lines.push(format!("waits      {} ({queued}): {}", text("origin"), text("says")));
+        // What a stopped crawl waits for is counted from now each time that it is asked.
+        let says = if is_running { text("says") } else { "the crawl is stopped" };
+        lines.push(format!("waits      {} ({queued}): {says}", text("origin")));
     }
     print(&lines.join("\n"))?;
     Ok(Exit::Done)
@@ -39,6 +43,12 @@ pub(super) fn stats(args: &FrontierStats) -> Result<Exit, Failure> {
 /// `comity frontier list`.
 pub(super) fn list(args: &FrontierList) -> Result<Exit, Failure> {
     let mut crawl = Crawl::reach(&args.dir)?;
+    if !crawl.is_running() && !args.json {
+        let dir = args.dir.display();
+        eprintln!(
+            "note: the crawl is stopped: nothing is asked until `comity crawl --dir {dir}` goes on, whatever waits are told"
+        );
+    }
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let (mut shown, mut next) = (0, Value::Null);
     loop {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::Report;
+use super::origins::Origin;
 use super::totals::Example;
+use crate::commands::many;
 use crate::commands::visible::visible;
 
 /// Rows of a list that are shown.
@@ -38,9 +40,7 @@ pub(super) fn text(report: &Report) -> String {
     lines.extend(examples("failed", &totals.failed));
     lines.push(("origins", origins.all.len().to_string()));
     lines.push(("politeness", politeness(report)));
-    for one in origins.longest.iter().take(SHOWN) {
-        lines.push(("waited", format!("{} {}: {}", seconds(&one.pause.gap_ms), one.origin, one.pause.clock.text())));
-    }
+    lines.extend(waited(report));
     for one in report.standing.waiting.iter().take(SHOWN) {
         lines.push(("waits", format!("{} ({} URLs): {}", one.origin, one.queued, one.says)));
     }
@@ -137,6 +137,19 @@ pub(super) fn seconds(ms: &i64) -> String {
         600_000..36_000_000 => format!("{:.0} min", s / 60.0),
         _ => format!("{:.1} h", s / 3600.0),
     }
+}
+
+/// The longest pause of each origin that a clock made, longest first, with what all of its gaps come to.
+fn waited(report: &Report) -> impl Iterator<Item = (&'static str, String)> {
+    let paused = report.origins.all.iter().filter_map(|one| Some((one.gaps.longest?, one)));
+    let mut paused: Vec<_> = paused.collect();
+    paused.sort_by_key(|(pause, one)| (std::cmp::Reverse(pause.gap_ms), one.origin.as_str()));
+    paused.truncate(SHOWN);
+    paused.into_iter().map(|(pause, Origin { origin, gaps, .. })| {
+        let (longest, all) = (seconds(&pause.gap_ms), seconds(&i64::try_from(gaps.sum_ms).unwrap_or(i64::MAX)));
+        let what = pause.clock.text();
+        ("waited", format!("{longest} at most, {origin}: {what}; {}, {all} in all", many(gaps.measured, "gap")))
+    })
 }
 
 #[cfg(test)]
