@@ -109,14 +109,14 @@ fn forms() -> BTreeSet<Vec<&'static str>> {
     sets.collect()
 }
 
-/// Packs every crate, and builds what is packed of those that stand on no other one of the house.
+/// Packs every crate, and builds each from what is packed of it and of those that it stands on.
 pub(crate) fn pack() -> Result<(), String> {
     let mut all = step::cargo();
-    all.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]);
+    all.args(["package", "--workspace", "--allow-dirty", "--quiet"]);
     for example in examples()? {
         all.args(["--exclude", &example]);
     }
-    step::run("packing every crate", &mut all)?;
+    step::run("packing every crate, and building what is packed", &mut all)?;
     for folder in crates()? {
         let packed = packed(&folder)?;
         let bytes: u64 = packed.iter().filter_map(|file| file.metadata().ok()).map(|about| about.len()).sum();
@@ -128,9 +128,7 @@ pub(crate) fn pack() -> Result<(), String> {
             ));
         }
     }
-    let mut leaves = step::cargo();
-    leaves.args(["package", "--allow-dirty", "--quiet", "-p", "comity-robots", "-p", "comity-url", "-p"]);
-    step::run("building what is packed", leaves.args(["comity-signals", "-p", "comity-policy"]))
+    Ok(())
 }
 
 /// The files of a packed crate that lie in its folder.
