@@ -134,8 +134,8 @@ fn a_crawl_does_not_start_with_a_bad_override_or_opt_out_file() {
         (good.replace("a.test", "*.a.test"), "wildcard"),
         (good.replace("Our own shop, before release", "ours"), "justification: it has 4 characters"),
         (good.replace("basis = \"own_site\"\n", ""), "basis: it is missing"),
-        (good.replace("scope", "scopes"), "did you mean `scope`?"),
-        ("[optout]\nfile = []\n".to_owned(), "did you mean `files`?"),
+        (good.replace("scope", "scopes"), "did you mean scope?"),
+        ("[optout]\nfile = []\n".to_owned(), "did you mean files?"),
         ("[optout]\nfiles = [\"bad.jsonl\"]\n".to_owned(), "bad.jsonl:2: it is no JSON object"),
     ];
     fs::write(home.join("bad.jsonl"), "\n[]\n").unwrap();

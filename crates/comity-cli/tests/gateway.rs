@@ -54,7 +54,7 @@ fn what_must_not_start_says_why_and_what_to_do() {
         (format!("{CUSTOMER}password_sha256 = \"in clear\"\n"), "64 lower-case hex digits", "sha256sum"),
         (format!("[gateway]\napi = \"127.0.0.1:0\"\n{good}"), "api_key_sha256: it is missing", "sha256sum"),
         (format!("[gateway]\nauth = \"digest\"\n{good}"), "unknown value \"digest\"", "basic"),
-        (format!("[gateway]\nprxy = \"x\"\n{good}"), "unknown field `prxy`", "proxy"),
+        (format!("[gateway]\nprxy = \"x\"\n{good}"), "[gateway] prxy: unknown key", "proxy"),
         (format!("[gateway]\nproxy = \"here\"\n{good}"), "[gateway] proxy: \"here\"", ""),
         (format!("[gateway]\nmax_held = 0\n{good}"), "max_held: 0 would serve nobody", "1 or more"),
         (good.replace("custbot", "Googlebot"), "impersonates", ""),

@@ -14,6 +14,7 @@ use comity_testweb::{Answer, Site, Target, Web};
 use comity_url::CrawlUrl;
 use tempfile::TempDir;
 
+use super::verify::change_values;
 use super::{audit, comity, stderr};
 
 /// What stands in queries alone, which only redirects name.
@@ -136,4 +137,20 @@ async fn what_was_hashed_is_erased_by_its_url() {
     assert_eq!(found(dir.path()), 0);
     assert!(!texts(dir.path()).contains(written.as_str()), "what led there is erased or amended");
     assert!(verify(dir.path(), &VerifyOptions::default()).unwrap().faults.is_empty());
+}
+
+/// Else whoever forges a record could have it excused.
+#[tokio::test(start_paused = true)]
+async fn a_record_that_says_its_query_is_gone_where_queries_are_kept_is_found() {
+    let (home, dir) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    crawl(dir.path(), "keep").await;
+    let forged = change_values(dir.path(), |record| {
+        if record["url"] == EXCEPTED && record["outcome"] == "fetched" {
+            record["query"] = "dropped".into();
+        }
+    });
+    assert_eq!(forged, 1);
+    let (code, found) = audit::audited(&home, dir.path(), &[]);
+    assert_eq!(code, Some(1), "{found}");
+    assert!(found.to_string().contains("its configuration keeps queries"), "{found}");
 }

@@ -50,7 +50,8 @@ pub struct TdmLayer {
 /// TDMRep of one resource: its layers, and what they come to.
 ///
 /// File, then header, then meta, then what is embedded: a later layer supersedes an earlier one, property by property, and one that is absent or
-/// cannot be read resets nothing (TDMRep, 10 May 2024; signals reference §6.3). That is the opposite of the other families,
+/// cannot be read resets nothing (TDMRep, 10 May 2024; signals reference §6.3); what is embedded may reserve, and never lifts what another
+/// layer reserves. That is the opposite of the other families,
 /// where a permission never undoes a denial, and the reason why this family is settled before it joins them:
 /// [`Self::preferences`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,9 +107,17 @@ impl TdmReading {
     }
 
     /// The layer whose value is in force.
+    ///
+    /// What is embedded reserves over all others, and lifts nothing: it is found by a scan of bytes that a third party may have
+    /// put there, and leniency may only ever produce a denial (signals reference §1.4; our choice: decision 45).
     #[must_use]
     pub fn deciding(&self) -> Option<&TdmLayer> {
-        self.layers.iter().rfind(|layer| layer.reservation.is_some())
+        let last = |embedded: bool| {
+            let readable = |layer: &&TdmLayer| layer.reservation.is_some();
+            self.layers.iter().filter(|layer| (layer.source == Source::EmbeddedTdm) == embedded).rfind(readable)
+        };
+        let said = last(false);
+        last(true).filter(|layer| said.is_none() || layer.reservation == Some(Reservation::Reserved)).or(said)
     }
 
     /// What is known of a resource, with this reading in the place of an earlier one of the same family.
@@ -121,7 +130,7 @@ impl TdmReading {
     }
 
     fn settle(mut self, options: SignalOptions, mut found: Found) -> Self {
-        if let Some(layer) = self.layers.iter().rfind(|layer| layer.reservation.is_some()) {
+        if let Some(layer) = self.deciding() {
             let at = Carried { source: layer.source, place: layer.place, raw: &layer.raw, path: layer.path.as_deref() };
             if layer.reservation == Some(Reservation::Reserved) {
                 found.state(at, Purpose::Tdm, Verdict::Denied, Ground::Reserved);

@@ -103,7 +103,7 @@ async fn what_is_embedded_decides_before_a_byte_is_kept() {
         ("not reserved", pdf(zero), "fetched", Some("embedded.tdm")),
         ("nothing", pdf(""), "fetched", None),
         ("above the field's 0", pdf(one).field("tdm-reservation", "0"), "withheld", Some("embedded.tdm")),
-        ("0 above the field's 1", pdf(zero).field("tdm-reservation", "1"), "fetched", Some("embedded.tdm")),
+        ("0 lifts no field's 1", pdf(zero).field("tdm-reservation", "1"), "withheld", None),
         ("an image", file("image/jpeg", mining, 100), "withheld", Some("embedded.plus")),
         ("allowed", file("image/jpeg", "p:DataMining=\"DMI-ALLOWED\"", 100), "fetched", None),
         ("at the end of a long one", file("application/pdf", one, 5 << 20), "withheld", Some("embedded.tdm")),

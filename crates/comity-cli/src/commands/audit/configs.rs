@@ -13,6 +13,8 @@ pub(super) struct Decided {
     pub(super) grants: Grants,
     pub(super) reviews: Reviews,
     pub(super) signals: SignalSettings,
+    /// Whether queries are written as they are.
+    pub(super) keeps_queries: bool,
     /// Whether it says what is made of groups for the agents of others: earlier versions recorded nothing of them.
     pub(super) knows_of_others: bool,
     /// Whether it says what is asked for beside robots.txt: earlier versions asked for nothing.
@@ -54,6 +56,7 @@ fn read(dir: &Path, digest: &str) -> Option<Decided> {
     let knows_of_others = file.signals.infer_from_ai_tokens.is_some();
     let knows_of_files = file.signals.tdmrep.is_some();
     let knows_of_remarks = file.signals.content_use_level.is_some();
+    let keeps_queries = file.archive.query.as_deref().is_none_or(|query| query == "keep");
     let signals = file.read_signals().ok()?;
-    Some(Decided { grants, reviews, signals, knows_of_others, knows_of_files, knows_of_remarks })
+    Some(Decided { grants, reviews, signals, keeps_queries, knows_of_others, knows_of_files, knows_of_remarks })
 }

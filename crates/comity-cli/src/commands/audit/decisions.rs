@@ -99,6 +99,12 @@ impl<'a> Decisions<'a> {
         if is_once && config.as_ref().is_some_and(|config| config.knows_of_files) {
             return Some(Some("it was kept, and decided only before it was asked for".to_owned()));
         }
+        // Else whoever forges a record could have it excused.
+        if record.query.is_some() && config.as_ref().is_some_and(|config| config.keeps_queries) {
+            return Some(Some(
+                "it says that its query was not written, and its configuration keeps queries".to_owned(),
+            ));
+        }
         if let Some(problem) = granted_otherwise(record, decision, config.as_ref()) {
             return Some(Some(problem));
         }
