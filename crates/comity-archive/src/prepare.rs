@@ -110,7 +110,8 @@ impl Preparer {
         event: Cow<'a, Event>,
         entropy: &mut dyn Entropy,
     ) -> Result<Prepared<'a>, ArchiveError> {
-        let event = match self.query.event(event) {
+        let form = self.form(&event);
+        let event = match form.event(event) {
             Cow::Borrowed(Event::Fetched(event)) => Cow::Borrowed(&**event),
             Cow::Owned(Event::Fetched(event)) => Cow::Owned(*event),
             Cow::Borrowed(Event::NotFetched(event)) => return self.not_fetched(Cow::Borrowed(&**event), entropy),
@@ -118,10 +119,9 @@ impl Preparer {
         };
         let capture = &event.capture;
         let response =
-            http_head::response(capture, self.query).map(|head| self.half(head, &capture.body, entropy)).transpose()?;
-        let request = http_head::request(capture, self.query)
-            .map(|head| self.half(head, &Spool::default(), entropy))
-            .transpose()?;
+            http_head::response(capture, form).map(|head| self.half(head, &capture.body, entropy)).transpose()?;
+        let request =
+            http_head::request(capture, form).map(|head| self.half(head, &Spool::default(), entropy)).transpose()?;
         let id = self.new_id(entropy)?;
         let stated = response.as_ref().and_then(|half| stated(&event, half));
         // A capture that lies in no WARC can be named by a record, not by a WARC.
@@ -143,6 +143,16 @@ impl Preparer {
             self.compress(&mut prepared)?;
         }
         Ok(Prepared::Fetched(Box::new(prepared)))
+    }
+
+    /// What is made of the queries of an outcome. The files in which a site speaks, robots.txt first, are written whole: their URLs are the
+    /// site's own, and their copies in the evidence are found by them.
+    const fn form(&self, event: &Event) -> QueryForm {
+        let is_file = match event {
+            Event::Fetched(event) => matches!(event.errand, Errand::Robots { .. }) || event.context.file.is_some(),
+            Event::NotFetched(event) => event.context.file.is_some(),
+        };
+        if is_file { QueryForm::Keep } else { self.query }
     }
 
     /// What else is in force now.

@@ -93,8 +93,13 @@ impl Today {
         let at = self.at;
         let site = origin(&record.url).and_then(|origin| self.sites.get_mut(origin));
         let answered = match site {
-            Some(Site::Answered(answered)) if record.url.len() as u64 == record.url_length => answered,
             Some(Site::OptedOut) => return Now::Denied(Why::new("optout")),
+            // Of a URL that was cut, or whose query was not written, today's rules cannot be asked.
+            Some(Site::Answered(answered))
+                if record.url.len() as u64 == record.url_length && record.query.is_none() =>
+            {
+                answered
+            }
             _ => return Now::Unknown,
         };
         let target = request_target(&record.url);
