@@ -7,9 +7,10 @@ use std::io::Read as _;
 
 use comity_signals::EmbeddedFacts;
 use flate2::bufread::DeflateDecoder;
-use memchr::memmem;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
+
+use crate::held::Held;
 
 /// How the head of a member begins, its bytes before the name, and how long a name is looked at.
 const HEAD: &[u8] = b"PK\x03\x04";
@@ -28,7 +29,7 @@ const MAX_VALUE: usize = 2048;
 #[derive(Debug, Default)]
 pub(crate) struct EpubScan {
     /// What was not looked at yet; within a document all of it.
-    held: Vec<u8>,
+    pub(crate) held: Held,
     within: Option<Packing>,
     documents: usize,
     facts: EmbeddedFacts,
@@ -54,7 +55,7 @@ impl Packing {
 impl EpubScan {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.documents < MAX_DOCUMENTS {
-            self.held.extend_from_slice(bytes);
+            self.held.take(bytes);
             while self.documents < MAX_DOCUMENTS && self.step(false) {}
         }
     }
@@ -68,11 +69,11 @@ impl EpubScan {
     /// True when there may be more to find in what is held.
     fn step(&mut self, ended: bool) -> bool {
         let Some(packing) = self.within else { return self.seek() };
-        if self.held.len() < packing.wanted() && !ended {
+        if self.held.rest().len() < packing.wanted() && !ended {
             return false;
         }
         let read = self.read(packing);
-        self.held.drain(..read.min(self.held.len()));
+        self.held.pass(read);
         self.within = None;
         self.documents += 1;
         true
@@ -80,34 +81,36 @@ impl EpubScan {
 
     /// Goes on to the next member; true when one that matters begins, or this one does not.
     fn seek(&mut self) -> bool {
-        let found = memmem::find(&self.held, HEAD);
-        self.held.drain(..found.unwrap_or_else(|| self.held.len().saturating_sub(HEAD.len() - 1)));
-        let number = |at: usize| self.held.get(at..at + 2).map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
+        let found = self.held.find(0, HEAD);
+        self.held.pass(found.unwrap_or_else(|| self.held.rest().len().saturating_sub(HEAD.len() - 1)));
+        let rest = self.held.rest();
+        let number = |at: usize| rest.get(at..at + 2).map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
         let (Some(_), Some(name), Some(extra)) = (found, number(26), number(28)) else { return false };
         let name_is_short = name <= MAX_NAME;
         let begin = HEAD_BYTES + name + extra;
-        if name_is_short && self.held.len() < begin {
+        if name_is_short && rest.len() < begin {
             return false;
         }
-        let is_document = self.held.get(HEAD_BYTES..HEAD_BYTES + name).is_some_and(|name| {
+        let is_document = rest.get(HEAD_BYTES..HEAD_BYTES + name).is_some_and(|name| {
             let end = name.len().checked_sub(4).and_then(|at| name.get(at..));
             end.is_some_and(|end| end.eq_ignore_ascii_case(b".opf"))
         });
         let packed =
-            self.held.get(18..22).map_or(0, |four| four.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)));
+            rest.get(18..22).map_or(0, |four| four.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)));
         let packing = match number(8) {
             Some(0) if packed > 0 => Some(Packing::Stored(packed)),
             Some(8) => Some(Packing::Deflated),
             _ => None,
         };
         self.within = packing.filter(|_| is_document && name_is_short);
-        self.held.drain(..if self.within.is_some() { begin } else { HEAD.len() });
+        self.held.pass(if self.within.is_some() { begin } else { HEAD.len() });
         true
     }
 
     /// Reads the document; gives how many bytes of it were packed.
     fn read(&mut self, packing: Packing) -> usize {
-        let packed = self.held.get(..packing.wanted()).unwrap_or(&self.held);
+        let rest = self.held.rest();
+        let packed = rest.get(..packing.wanted()).unwrap_or(rest);
         let (mut text, read) = (Vec::new(), packed.len());
         let read = match packing {
             Packing::Stored(_) => {
@@ -256,7 +259,8 @@ mod tests {
             let mut scan = EpubScan::default();
             for piece in bytes.chunks(16 * 1024) {
                 scan.push(piece);
-                assert!(scan.held.len() <= MAX_PACKED + 128 * 1024, "{name}: {}", scan.held.len());
+                let held = scan.held.rest().len();
+                assert!(held <= MAX_PACKED + 128 * 1024, "{name}: {held}");
             }
             assert_eq!(scan.finish(), EmbeddedFacts::default(), "{name}");
         }

@@ -4,10 +4,11 @@
 //! found: packets that are compressed, as a PDF may have them, or not in UTF-8.
 
 use comity_signals::EmbeddedFacts;
-use memchr::memmem;
 use quick_xml::NsReader;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::ResolveResult;
+
+use crate::held::Held;
 
 const BEGIN: &[u8] = b"<?xpacket begin";
 const END: &[u8] = b"<?xpacket end";
@@ -29,7 +30,7 @@ const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 #[derive(Debug, Default)]
 pub(crate) struct XmpScan {
     /// The end of what came, in which a mark may begin; within a packet all of it.
-    held: Vec<u8>,
+    pub(crate) held: Held,
     /// Bytes of `held` that were searched for the end of the packet.
     searched: usize,
     within: bool,
@@ -42,14 +43,14 @@ impl XmpScan {
         if self.packets >= MAX_PACKETS {
             return;
         }
-        self.held.extend_from_slice(bytes);
+        self.held.take(bytes);
         while self.packets < MAX_PACKETS && self.step() {}
     }
 
     /// What was found. A packet that the end cut off is read as far as it goes.
     pub(crate) fn finish(mut self) -> EmbeddedFacts {
         if self.within {
-            self.read(self.held.len());
+            self.read(self.held.rest().len());
         }
         self.facts
     }
@@ -57,28 +58,28 @@ impl XmpScan {
     /// True when there may be more to find in what is held.
     fn step(&mut self) -> bool {
         if !self.within {
-            let found = memmem::find(&self.held, BEGIN);
+            let found = self.held.find(0, BEGIN);
             self.within = found.is_some();
-            let keep_from = found.unwrap_or_else(|| self.held.len().saturating_sub(BEGIN.len() - 1));
-            self.held.drain(..keep_from);
+            self.held.pass(found.unwrap_or_else(|| self.held.rest().len().saturating_sub(BEGIN.len() - 1)));
             self.searched = 0;
             return self.within;
         }
         let from = self.searched.saturating_sub(END.len() - 1);
-        let found = self.held.get(from..).and_then(|rest| memmem::find(rest, END)).map(|at| from + at);
+        let found = self.held.find(from, END);
+        self.searched = self.held.rest().len();
         // One that is too long is read as far as it fits: what it denies counts.
-        let end = found.filter(|at| *at <= MAX_PACKET).or_else(|| (self.held.len() > MAX_PACKET).then_some(MAX_PACKET));
-        self.searched = self.held.len();
+        let end = found.filter(|at| *at <= MAX_PACKET).or_else(|| (self.searched > MAX_PACKET).then_some(MAX_PACKET));
         let Some(end) = end else { return false };
         self.read(end);
-        self.held.drain(..end);
+        self.held.pass(end);
         (self.within, self.searched) = (false, 0);
         self.packets += 1;
         true
     }
 
     fn read(&mut self, end: usize) {
-        let packet = self.held.get(..end.min(MAX_PACKET)).unwrap_or(&self.held);
+        let rest = self.held.rest();
+        let packet = rest.get(..end.min(MAX_PACKET)).unwrap_or(rest);
         let text = String::from_utf8_lossy(packet);
         properties(&text, &mut self.facts);
     }
@@ -245,7 +246,8 @@ mod tests {
             let mut scan = XmpScan::default();
             for piece in text.as_bytes().chunks(16 * 1024) {
                 scan.push(piece);
-                assert!(scan.held.len() <= MAX_PACKET + 2 * 16 * 1024, "{name}: {}", scan.held.len());
+                let held = scan.held.rest().len();
+                assert!(held <= MAX_PACKET + 2 * 16 * 1024, "{name}: {held}");
             }
             assert_eq!(scan.finish().tdm_reservation.len(), wanted, "{name}");
         }
