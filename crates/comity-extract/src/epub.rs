@@ -16,14 +16,13 @@ use crate::held::Held;
 const HEAD: &[u8] = b"PK\x03\x04";
 const HEAD_BYTES: usize = 30;
 const MAX_NAME: usize = 1024;
-/// Bytes of a package document, packed and not, that are read (our choice: a book of a thousand chapters takes a tenth).
+/// Bytes of a package document, packed and not, that are read (our choice: a book of a thousand chapters takes a tenth), and of all.
 const MAX_PACKED: usize = 512 * 1024;
-const MAX_TEXT: u64 = 2 << 20;
-/// Package documents of a book that are read: one for each rendition.
-const MAX_DOCUMENTS: usize = 4;
-/// Values that are kept of each property, and bytes of each.
-const MAX_VALUES: usize = 16;
-const MAX_VALUE: usize = 2048;
+const MAX_TEXT: usize = 2 << 20;
+const MAX_TEXT_OF_ALL: usize = 8 << 20;
+/// Package documents of a book that are read: one for each rendition, and by far more than any book has.
+const MAX_DOCUMENTS: usize = 64;
+const MAX_VALUE: usize = EmbeddedFacts::MAX_VALUE_BYTES;
 
 /// Looks for package documents in bytes that come in pieces.
 #[derive(Debug, Default)]
@@ -32,6 +31,8 @@ pub(crate) struct EpubScan {
     pub(crate) held: Held,
     within: Option<Packing>,
     documents: usize,
+    /// Bytes of documents that were read, unpacked.
+    text: usize,
     facts: EmbeddedFacts,
 }
 
@@ -54,15 +55,19 @@ impl Packing {
 
 impl EpubScan {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        if self.documents < MAX_DOCUMENTS {
+        if self.has_room() {
             self.held.take(bytes);
-            while self.documents < MAX_DOCUMENTS && self.step(false) {}
+            while self.has_room() && self.step(false) {}
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.documents < MAX_DOCUMENTS && self.text < MAX_TEXT_OF_ALL
     }
 
     /// What was found.
     pub(crate) fn finish(mut self) -> EmbeddedFacts {
-        while self.documents < MAX_DOCUMENTS && self.step(true) {}
+        while self.has_room() && self.step(true) {}
         self.facts
     }
 
@@ -118,12 +123,13 @@ impl EpubScan {
                 read
             }
             Packing::Deflated => {
-                let mut inflating = DeflateDecoder::new(packed).take(MAX_TEXT);
+                let mut inflating = DeflateDecoder::new(packed).take(MAX_TEXT as u64);
                 // Broken, or cut: what came is what there is.
                 drop(inflating.read_to_end(&mut text));
                 usize::try_from(inflating.into_inner().total_in()).unwrap_or(read).clamp(1, read.max(1))
             }
         };
+        self.text += text.len();
         properties(&String::from_utf8_lossy(&text), &mut self.facts);
         read
     }
@@ -174,11 +180,7 @@ fn meta(start: &BytesStart<'_>, facts: &mut EmbeddedFacts) -> Option<bool> {
 }
 
 fn add(facts: &mut EmbeddedFacts, is_policy: bool, value: &str) {
-    let values = if is_policy { &mut facts.tdm_policy } else { &mut facts.tdm_reservation };
-    let value = value.trim();
-    if !value.is_empty() && values.len() < MAX_VALUES {
-        values.push(value.get(..value.floor_char_boundary(MAX_VALUE)).unwrap_or(value).to_owned());
-    }
+    if is_policy { facts.add_policy(value) } else { facts.add_reservation(value) }
 }
 
 #[cfg(test)]
@@ -246,12 +248,27 @@ mod tests {
     }
 
     #[test]
+    fn no_denial_is_crowded_out() {
+        let said = |value: &str| format!("<meta property=\"tdm:reservation\">{value}</meta>");
+        let others: String = (2..40).map(|n| said(&n.to_string())).collect();
+        let rows = [
+            ("behind zeros", book(&format!("{}{}", said("0").repeat(100), said("1")), 8)),
+            ("behind what is neither", book(&format!("{others}{}", said("1")), 8)),
+            ("of another rendition", [book(&said("0"), 8).repeat(30), book(&said("1"), 8)].concat()),
+        ];
+        for (name, bytes) in rows {
+            assert!(scanned(&bytes, 4096).tdm_reservation.contains(&"1".to_owned()), "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_hostile_is_bounded() {
         let bomb = vec![b' '; 64 << 20];
         let rows = [
             ("heads and nothing else", HEAD.repeat(100_000)),
             ("an endless name", [HEAD, &[0xff; 1 << 20]].concat()),
             ("a bomb", member("a.opf", &bomb, 8)),
+            ("bombs", member("a.opf", &bomb[..4 << 20], 8).repeat(100)),
             ("no deflate", [&member("a.opf", b"", 0)[..4], &[8; 26], b"a.opf", &[0xff; 1 << 20]].concat()),
             ("an endless document", [member("a.opf", b"x", 0), vec![b'x'; 4 << 20]].concat()),
         ];
@@ -262,6 +279,7 @@ mod tests {
                 let held = scan.held.rest().len();
                 assert!(held <= MAX_PACKED + 128 * 1024, "{name}: {held}");
             }
+            assert!(scan.text < MAX_TEXT_OF_ALL + MAX_TEXT, "{name}: {}", scan.text);
             assert_eq!(scan.finish(), EmbeddedFacts::default(), "{name}");
         }
     }

@@ -1,7 +1,8 @@
 //! Rights that are embedded in documents and images: XMP packets, found by their marks wherever they stand (ISO 16684-1, 7.3.2).
 //!
-//! Read of them: TDMRep (`tdm:reservation`, `tdm:policy`) and the PLUS property `DataMining`. One pass over the bytes, bounded. Not
-//! found: packets that are compressed, as a PDF may have them, or not in UTF-8.
+//! Read of them: TDMRep (`tdm:reservation`, `tdm:policy`) and the PLUS property `DataMining`. One pass over the bytes; every packet is
+//! read, since each image within a PDF may have its own before that of the document. Not found: packets that are compressed, as a PDF
+//! may have them, or not in UTF-8.
 
 use comity_signals::EmbeddedFacts;
 use quick_xml::NsReader;
@@ -14,11 +15,7 @@ const BEGIN: &[u8] = b"<?xpacket begin";
 const END: &[u8] = b"<?xpacket end";
 /// Bytes of a packet that are read (our choice: those of cameras and layout programs take a tenth of it).
 const MAX_PACKET: usize = 256 * 1024;
-/// Packets of a file that are read; each image within a PDF may have its own (our choice).
-const MAX_PACKETS: usize = 64;
-/// Values that are kept of each property, and bytes of each.
-const MAX_VALUES: usize = 16;
-const MAX_VALUE: usize = 2048;
+const MAX_VALUE: usize = EmbeddedFacts::MAX_VALUE_BYTES;
 const MAX_DEPTH: usize = 64;
 
 /// Both spellings occur (signals reference §6.2).
@@ -34,17 +31,13 @@ pub(crate) struct XmpScan {
     /// Bytes of `held` that were searched for the end of the packet.
     searched: usize,
     within: bool,
-    packets: usize,
     facts: EmbeddedFacts,
 }
 
 impl XmpScan {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        if self.packets >= MAX_PACKETS {
-            return;
-        }
         self.held.take(bytes);
-        while self.packets < MAX_PACKETS && self.step() {}
+        while self.step() {}
     }
 
     /// What was found. A packet that the end cut off is read as far as it goes.
@@ -73,7 +66,6 @@ impl XmpScan {
         self.read(end);
         self.held.pass(end);
         (self.within, self.searched) = (false, 0);
-        self.packets += 1;
         true
     }
 
@@ -106,14 +98,10 @@ impl Property {
     }
 
     fn add(self, facts: &mut EmbeddedFacts, value: &str) {
-        let value = value.trim();
-        let values = match self {
-            Self::Reservation => &mut facts.tdm_reservation,
-            Self::Policy => &mut facts.tdm_policy,
-            Self::DataMining => &mut facts.data_mining,
-        };
-        if !value.is_empty() && values.len() < MAX_VALUES {
-            values.push(value.get(..value.floor_char_boundary(MAX_VALUE)).unwrap_or(value).to_owned());
+        match self {
+            Self::Reservation => facts.add_reservation(value),
+            Self::Policy => facts.add_policy(value),
+            Self::DataMining => facts.add_data_mining(value),
         }
     }
 }
@@ -141,9 +129,12 @@ fn properties(text: &str, facts: &mut EmbeddedFacts) {
             Event::Text(text) => add_text(&mut open, &text.xml10_content()),
             Event::CData(text) => add_text(&mut open, &text.xml10_content()),
             Event::End(_) => {
-                if let Some((_, property, words)) = open.take_if(|(since, ..)| *since == depth) {
-                    property.add(facts, &words);
+                // Each item of a list is a value of its own.
+                if let Some((_, property, words)) = &mut open {
+                    property.add(facts, words);
+                    words.clear();
                 }
+                open = open.filter(|(since, ..)| *since != depth);
                 depth = depth.saturating_sub(1);
             }
             // No packet has one; entities are resolved nowhere.
@@ -232,13 +223,43 @@ mod tests {
     }
 
     #[test]
+    fn no_denial_is_crowded_out() {
+        let (zero, one) = (packet("tdm:reservation=\"0\">"), packet("tdm:reservation=\"1\">"));
+        let allowed = |n: usize| packet(&format!("p:DataMining=\"DMI-ALLOWED-{n}\">"));
+        let items = |terms: &[&str]| {
+            let items: String = terms.iter().map(|term| format!("<rdf:li>http://p.test/{term}</rdf:li>")).collect();
+            packet(&format!("><p:DataMining><rdf:Bag>{items}</rdf:Bag></p:DataMining>"))
+        };
+        let prohibited = packet("p:DataMining=\"DMI-PROHIBITED\">");
+        let rows = [
+            ("the document's own packet behind those of its images", format!("{}{one}", packet(">").repeat(200)), true),
+            ("behind zeros", format!("{}{one}", zero.repeat(200)), true),
+            ("before zeros", format!("{one}{}", zero.repeat(200)), true),
+            ("behind terms that allow", format!("{}{prohibited}", (0..200).map(allowed).collect::<String>()), false),
+            ("the first of a list", items(&["DMI-PROHIBITED", "DMI-ALLOWED"]), false),
+            ("the last of a list", items(&["DMI-ALLOWED", "DMI-PROHIBITED"]), false),
+        ];
+        for (name, text, is_tdm) in rows {
+            let found = scanned(text.as_bytes(), 4096);
+            let denies = |value: &String| if is_tdm { value == "1" } else { value.ends_with("DMI-PROHIBITED") };
+            let values = if is_tdm { found.tdm_reservation } else { found.data_mining };
+            assert!(values.iter().any(denies), "{name}: {values:?}");
+        }
+    }
+
+    #[test]
     fn what_is_hostile_is_bounded() {
         let begin = "<?xpacket begin?>";
         let open = packet("tdm:reservation=\"1\">");
         let rows = [
             ("no end and no end", format!("{}{}", open.replace("<?xpacket end", " "), "x".repeat(3 * MAX_PACKET)), 1),
             ("marks and nothing else", begin.repeat(100_000), 0),
-            ("too many", open.repeat(MAX_PACKETS + 9), MAX_VALUES),
+            ("one value, often", open.repeat(1000), 1),
+            (
+                "many values",
+                (0..1000).map(|n| open.replace("\"1\"", &format!("\"{n}\""))).collect(),
+                EmbeddedFacts::MAX_VALUES,
+            ),
             ("deep", format!("{begin}{}", "<a>".repeat(20_000)), 0),
             ("an entity", open.replace("?><x:", "?><!DOCTYPE x [<!ENTITY a \"b\">]><x:"), 0),
         ];
