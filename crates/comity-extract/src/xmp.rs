@@ -17,6 +17,8 @@ const END: &[u8] = b"<?xpacket end";
 const MAX_PACKET: usize = 256 * 1024;
 const MAX_VALUE: usize = EmbeddedFacts::MAX_VALUE_BYTES;
 const MAX_DEPTH: usize = 64;
+/// Namespaces that are in force at once: one element beyond ends the reading (our choice: programs write some fifty).
+const MAX_NAMESPACES: usize = 512;
 
 /// Both spellings occur (signals reference §6.2).
 const TDM: [&str; 2] = ["http://www.w3.org/ns/tdmrep/", "http://www.w3.org/ns/tdmrep#"];
@@ -111,6 +113,7 @@ impl Property {
 fn properties(text: &str, facts: &mut EmbeddedFacts) {
     let mut reader = NsReader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
+    reader.resolver_mut().set_max_namespace_bindings(MAX_NAMESPACES);
     // How deep, and which property is open since what depth, with its text so far.
     let (mut depth, mut open): (usize, Option<(usize, Property, String)>) = (0, None);
     while let Ok((namespace, event)) = reader.read_resolved_event() {
@@ -152,7 +155,12 @@ fn add_text(open: &mut Option<(usize, Property, String)>, text: &str) {
 }
 
 fn attributes(reader: &NsReader<&[u8]>, start: &BytesStart<'_>, within: Option<Property>, facts: &mut EmbeddedFacts) {
-    for attribute in start.attributes().with_checks(false).flatten().take(MAX_DEPTH) {
+    // All of them: a description may have hundreds, and the packet is bounded. Only what may count is resolved.
+    let may_count = |name: &str| matches!(name, "reservation" | "policy" | "DataMining" | "resource");
+    for attribute in start.attributes().with_checks(false).flatten() {
+        if !may_count(attribute.key.local_name().into_inner()) {
+            continue;
+        }
         let (namespace, name) = reader.resolver().resolve_attribute(attribute.key);
         let name = name.into_inner();
         let is_resource = name == "resource"
@@ -190,7 +198,8 @@ mod tests {
     #[test]
     fn properties_are_read_in_each_of_their_forms() {
         let dmi = "http://ns.useplus.org/ldf/vocab/DMI-PROHIBITED";
-        let rows: [Row<'_>; 9] = [
+        let many = |name: &str| (0..200).map(|n| format!("{name}{n}='x' ")).collect::<String>();
+        let rows: [Row<'_>; 11] = [
             ("an attribute", packet("tdm:reservation=\"1\" tdm:policy='/p'>"), [&["1"], &["/p"], &[]]),
             ("an element", packet("><tdm:reservation> 1 </tdm:reservation>"), [&["1"], &[], &[]]),
             (
@@ -206,6 +215,8 @@ mod tests {
                 format!("{}\0\0{}", packet("tdm:reservation=\"0\">"), packet("tdm:reservation=\"1\">")),
                 [&["0", "1"], &[], &[]],
             ),
+            ("behind many", packet(&format!("{}tdm:reservation=\"1\">", many("o:a"))), [&["1"], &[], &[]]),
+            ("behind many namespaces", packet(&format!("{}p:DataMining=\"x\">", many("xmlns:n"))), [&[], &[], &["x"]]),
             ("no end", packet("tdm:reservation=\"1\">").replace("<?xpacket end=\"w\"?>", ""), [&["1"], &[], &[]]),
             ("a broken one", packet("tdm:reservation=\"1\"><a></b><tdm:policy>/p</tdm:policy>"), [&["1"], &[], &[]]),
         ];
