@@ -7,30 +7,32 @@ use std::io::Read as _;
 
 use comity_signals::EmbeddedFacts;
 use flate2::bufread::DeflateDecoder;
-use memchr::memmem;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
+
+use crate::held::Held;
 
 /// How the head of a member begins, its bytes before the name, and how long a name is looked at.
 const HEAD: &[u8] = b"PK\x03\x04";
 const HEAD_BYTES: usize = 30;
 const MAX_NAME: usize = 1024;
-/// Bytes of a package document, packed and not, that are read (our choice: a book of a thousand chapters takes a tenth).
+/// Bytes of a package document, packed and not, that are read (our choice: a book of a thousand chapters takes a tenth), and of all.
 const MAX_PACKED: usize = 512 * 1024;
-const MAX_TEXT: u64 = 2 << 20;
-/// Package documents of a book that are read: one for each rendition.
-const MAX_DOCUMENTS: usize = 4;
-/// Values that are kept of each property, and bytes of each.
-const MAX_VALUES: usize = 16;
-const MAX_VALUE: usize = 2048;
+const MAX_TEXT: usize = 2 << 20;
+const MAX_TEXT_OF_ALL: usize = 8 << 20;
+/// Package documents of a book that are read: one for each rendition, and by far more than any book has.
+const MAX_DOCUMENTS: usize = 64;
+const MAX_VALUE: usize = EmbeddedFacts::MAX_VALUE_BYTES;
 
 /// Looks for package documents in bytes that come in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct EpubScan {
     /// What was not looked at yet; within a document all of it.
-    held: Vec<u8>,
+    pub(crate) held: Held,
     within: Option<Packing>,
     documents: usize,
+    /// Bytes of documents that were read, unpacked.
+    text: usize,
     facts: EmbeddedFacts,
 }
 
@@ -53,26 +55,30 @@ impl Packing {
 
 impl EpubScan {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        if self.documents < MAX_DOCUMENTS {
-            self.held.extend_from_slice(bytes);
-            while self.documents < MAX_DOCUMENTS && self.step(false) {}
+        if self.has_room() {
+            self.held.take(bytes);
+            while self.has_room() && self.step(false) {}
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.documents < MAX_DOCUMENTS && self.text < MAX_TEXT_OF_ALL
     }
 
     /// What was found.
     pub(crate) fn finish(mut self) -> EmbeddedFacts {
-        while self.documents < MAX_DOCUMENTS && self.step(true) {}
+        while self.has_room() && self.step(true) {}
         self.facts
     }
 
     /// True when there may be more to find in what is held.
     fn step(&mut self, ended: bool) -> bool {
         let Some(packing) = self.within else { return self.seek() };
-        if self.held.len() < packing.wanted() && !ended {
+        if self.held.rest().len() < packing.wanted() && !ended {
             return false;
         }
         let read = self.read(packing);
-        self.held.drain(..read.min(self.held.len()));
+        self.held.pass(read);
         self.within = None;
         self.documents += 1;
         true
@@ -80,34 +86,36 @@ impl EpubScan {
 
     /// Goes on to the next member; true when one that matters begins, or this one does not.
     fn seek(&mut self) -> bool {
-        let found = memmem::find(&self.held, HEAD);
-        self.held.drain(..found.unwrap_or_else(|| self.held.len().saturating_sub(HEAD.len() - 1)));
-        let number = |at: usize| self.held.get(at..at + 2).map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
+        let found = self.held.find(0, HEAD);
+        self.held.pass(found.unwrap_or_else(|| self.held.rest().len().saturating_sub(HEAD.len() - 1)));
+        let rest = self.held.rest();
+        let number = |at: usize| rest.get(at..at + 2).map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
         let (Some(_), Some(name), Some(extra)) = (found, number(26), number(28)) else { return false };
         let name_is_short = name <= MAX_NAME;
         let begin = HEAD_BYTES + name + extra;
-        if name_is_short && self.held.len() < begin {
+        if name_is_short && rest.len() < begin {
             return false;
         }
-        let is_document = self.held.get(HEAD_BYTES..HEAD_BYTES + name).is_some_and(|name| {
+        let is_document = rest.get(HEAD_BYTES..HEAD_BYTES + name).is_some_and(|name| {
             let end = name.len().checked_sub(4).and_then(|at| name.get(at..));
             end.is_some_and(|end| end.eq_ignore_ascii_case(b".opf"))
         });
         let packed =
-            self.held.get(18..22).map_or(0, |four| four.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)));
+            rest.get(18..22).map_or(0, |four| four.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)));
         let packing = match number(8) {
             Some(0) if packed > 0 => Some(Packing::Stored(packed)),
             Some(8) => Some(Packing::Deflated),
             _ => None,
         };
         self.within = packing.filter(|_| is_document && name_is_short);
-        self.held.drain(..if self.within.is_some() { begin } else { HEAD.len() });
+        self.held.pass(if self.within.is_some() { begin } else { HEAD.len() });
         true
     }
 
     /// Reads the document; gives how many bytes of it were packed.
     fn read(&mut self, packing: Packing) -> usize {
-        let packed = self.held.get(..packing.wanted()).unwrap_or(&self.held);
+        let rest = self.held.rest();
+        let packed = rest.get(..packing.wanted()).unwrap_or(rest);
         let (mut text, read) = (Vec::new(), packed.len());
         let read = match packing {
             Packing::Stored(_) => {
@@ -115,12 +123,13 @@ impl EpubScan {
                 read
             }
             Packing::Deflated => {
-                let mut inflating = DeflateDecoder::new(packed).take(MAX_TEXT);
+                let mut inflating = DeflateDecoder::new(packed).take(MAX_TEXT as u64);
                 // Broken, or cut: what came is what there is.
                 drop(inflating.read_to_end(&mut text));
                 usize::try_from(inflating.into_inner().total_in()).unwrap_or(read).clamp(1, read.max(1))
             }
         };
+        self.text += text.len();
         properties(&String::from_utf8_lossy(&text), &mut self.facts);
         read
     }
@@ -171,11 +180,7 @@ fn meta(start: &BytesStart<'_>, facts: &mut EmbeddedFacts) -> Option<bool> {
 }
 
 fn add(facts: &mut EmbeddedFacts, is_policy: bool, value: &str) {
-    let values = if is_policy { &mut facts.tdm_policy } else { &mut facts.tdm_reservation };
-    let value = value.trim();
-    if !value.is_empty() && values.len() < MAX_VALUES {
-        values.push(value.get(..value.floor_char_boundary(MAX_VALUE)).unwrap_or(value).to_owned());
-    }
+    if is_policy { facts.add_policy(value) } else { facts.add_reservation(value) }
 }
 
 #[cfg(test)]
@@ -243,12 +248,27 @@ mod tests {
     }
 
     #[test]
+    fn no_denial_is_crowded_out() {
+        let said = |value: &str| format!("<meta property=\"tdm:reservation\">{value}</meta>");
+        let others: String = (2..40).map(|n| said(&n.to_string())).collect();
+        let rows = [
+            ("behind zeros", book(&format!("{}{}", said("0").repeat(100), said("1")), 8)),
+            ("behind what is neither", book(&format!("{others}{}", said("1")), 8)),
+            ("of another rendition", [book(&said("0"), 8).repeat(30), book(&said("1"), 8)].concat()),
+        ];
+        for (name, bytes) in rows {
+            assert!(scanned(&bytes, 4096).tdm_reservation.contains(&"1".to_owned()), "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_hostile_is_bounded() {
         let bomb = vec![b' '; 64 << 20];
         let rows = [
             ("heads and nothing else", HEAD.repeat(100_000)),
             ("an endless name", [HEAD, &[0xff; 1 << 20]].concat()),
             ("a bomb", member("a.opf", &bomb, 8)),
+            ("bombs", member("a.opf", &bomb[..4 << 20], 8).repeat(100)),
             ("no deflate", [&member("a.opf", b"", 0)[..4], &[8; 26], b"a.opf", &[0xff; 1 << 20]].concat()),
             ("an endless document", [member("a.opf", b"x", 0), vec![b'x'; 4 << 20]].concat()),
         ];
@@ -256,8 +276,10 @@ mod tests {
             let mut scan = EpubScan::default();
             for piece in bytes.chunks(16 * 1024) {
                 scan.push(piece);
-                assert!(scan.held.len() <= MAX_PACKED + 128 * 1024, "{name}: {}", scan.held.len());
+                let held = scan.held.rest().len();
+                assert!(held <= MAX_PACKED + 128 * 1024, "{name}: {held}");
             }
+            assert!(scan.text < MAX_TEXT_OF_ALL + MAX_TEXT, "{name}: {}", scan.text);
             assert_eq!(scan.finish(), EmbeddedFacts::default(), "{name}");
         }
     }

@@ -49,6 +49,7 @@ mod content_type;
 mod embedded;
 mod epub;
 mod form;
+mod held;
 mod html;
 mod kinds;
 mod likeness;

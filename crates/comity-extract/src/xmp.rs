@@ -1,24 +1,24 @@
 //! Rights that are embedded in documents and images: XMP packets, found by their marks wherever they stand (ISO 16684-1, 7.3.2).
 //!
-//! Read of them: TDMRep (`tdm:reservation`, `tdm:policy`) and the PLUS property `DataMining`. One pass over the bytes, bounded. Not
-//! found: packets that are compressed, as a PDF may have them, or not in UTF-8.
+//! Read of them: TDMRep (`tdm:reservation`, `tdm:policy`) and the PLUS property `DataMining`. One pass over the bytes; every packet is
+//! read, since each image within a PDF may have its own before that of the document. Not found: packets that are compressed, as a PDF
+//! may have them, or not in UTF-8.
 
 use comity_signals::EmbeddedFacts;
-use memchr::memmem;
 use quick_xml::NsReader;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::ResolveResult;
+
+use crate::held::Held;
 
 const BEGIN: &[u8] = b"<?xpacket begin";
 const END: &[u8] = b"<?xpacket end";
 /// Bytes of a packet that are read (our choice: those of cameras and layout programs take a tenth of it).
 const MAX_PACKET: usize = 256 * 1024;
-/// Packets of a file that are read; each image within a PDF may have its own (our choice).
-const MAX_PACKETS: usize = 64;
-/// Values that are kept of each property, and bytes of each.
-const MAX_VALUES: usize = 16;
-const MAX_VALUE: usize = 2048;
+const MAX_VALUE: usize = EmbeddedFacts::MAX_VALUE_BYTES;
 const MAX_DEPTH: usize = 64;
+/// Namespaces that are in force at once: one element beyond ends the reading (our choice: programs write some fifty).
+const MAX_NAMESPACES: usize = 512;
 
 /// Both spellings occur (signals reference §6.2).
 const TDM: [&str; 2] = ["http://www.w3.org/ns/tdmrep/", "http://www.w3.org/ns/tdmrep#"];
@@ -29,27 +29,23 @@ const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 #[derive(Debug, Default)]
 pub(crate) struct XmpScan {
     /// The end of what came, in which a mark may begin; within a packet all of it.
-    held: Vec<u8>,
+    pub(crate) held: Held,
     /// Bytes of `held` that were searched for the end of the packet.
     searched: usize,
     within: bool,
-    packets: usize,
     facts: EmbeddedFacts,
 }
 
 impl XmpScan {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        if self.packets >= MAX_PACKETS {
-            return;
-        }
-        self.held.extend_from_slice(bytes);
-        while self.packets < MAX_PACKETS && self.step() {}
+        self.held.take(bytes);
+        while self.step() {}
     }
 
     /// What was found. A packet that the end cut off is read as far as it goes.
     pub(crate) fn finish(mut self) -> EmbeddedFacts {
         if self.within {
-            self.read(self.held.len());
+            self.read(self.held.rest().len());
         }
         self.facts
     }
@@ -57,28 +53,27 @@ impl XmpScan {
     /// True when there may be more to find in what is held.
     fn step(&mut self) -> bool {
         if !self.within {
-            let found = memmem::find(&self.held, BEGIN);
+            let found = self.held.find(0, BEGIN);
             self.within = found.is_some();
-            let keep_from = found.unwrap_or_else(|| self.held.len().saturating_sub(BEGIN.len() - 1));
-            self.held.drain(..keep_from);
+            self.held.pass(found.unwrap_or_else(|| self.held.rest().len().saturating_sub(BEGIN.len() - 1)));
             self.searched = 0;
             return self.within;
         }
         let from = self.searched.saturating_sub(END.len() - 1);
-        let found = self.held.get(from..).and_then(|rest| memmem::find(rest, END)).map(|at| from + at);
+        let found = self.held.find(from, END);
+        self.searched = self.held.rest().len();
         // One that is too long is read as far as it fits: what it denies counts.
-        let end = found.filter(|at| *at <= MAX_PACKET).or_else(|| (self.held.len() > MAX_PACKET).then_some(MAX_PACKET));
-        self.searched = self.held.len();
+        let end = found.filter(|at| *at <= MAX_PACKET).or_else(|| (self.searched > MAX_PACKET).then_some(MAX_PACKET));
         let Some(end) = end else { return false };
         self.read(end);
-        self.held.drain(..end);
+        self.held.pass(end);
         (self.within, self.searched) = (false, 0);
-        self.packets += 1;
         true
     }
 
     fn read(&mut self, end: usize) {
-        let packet = self.held.get(..end.min(MAX_PACKET)).unwrap_or(&self.held);
+        let rest = self.held.rest();
+        let packet = rest.get(..end.min(MAX_PACKET)).unwrap_or(rest);
         let text = String::from_utf8_lossy(packet);
         properties(&text, &mut self.facts);
     }
@@ -105,14 +100,10 @@ impl Property {
     }
 
     fn add(self, facts: &mut EmbeddedFacts, value: &str) {
-        let value = value.trim();
-        let values = match self {
-            Self::Reservation => &mut facts.tdm_reservation,
-            Self::Policy => &mut facts.tdm_policy,
-            Self::DataMining => &mut facts.data_mining,
-        };
-        if !value.is_empty() && values.len() < MAX_VALUES {
-            values.push(value.get(..value.floor_char_boundary(MAX_VALUE)).unwrap_or(value).to_owned());
+        match self {
+            Self::Reservation => facts.add_reservation(value),
+            Self::Policy => facts.add_policy(value),
+            Self::DataMining => facts.add_data_mining(value),
         }
     }
 }
@@ -122,6 +113,7 @@ impl Property {
 fn properties(text: &str, facts: &mut EmbeddedFacts) {
     let mut reader = NsReader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
+    reader.resolver_mut().set_max_namespace_bindings(MAX_NAMESPACES);
     // How deep, and which property is open since what depth, with its text so far.
     let (mut depth, mut open): (usize, Option<(usize, Property, String)>) = (0, None);
     while let Ok((namespace, event)) = reader.read_resolved_event() {
@@ -140,9 +132,12 @@ fn properties(text: &str, facts: &mut EmbeddedFacts) {
             Event::Text(text) => add_text(&mut open, &text.xml10_content()),
             Event::CData(text) => add_text(&mut open, &text.xml10_content()),
             Event::End(_) => {
-                if let Some((_, property, words)) = open.take_if(|(since, ..)| *since == depth) {
-                    property.add(facts, &words);
+                // Each item of a list is a value of its own.
+                if let Some((_, property, words)) = &mut open {
+                    property.add(facts, words);
+                    words.clear();
                 }
+                open = open.filter(|(since, ..)| *since != depth);
                 depth = depth.saturating_sub(1);
             }
             // No packet has one; entities are resolved nowhere.
@@ -160,7 +155,12 @@ fn add_text(open: &mut Option<(usize, Property, String)>, text: &str) {
 }
 
 fn attributes(reader: &NsReader<&[u8]>, start: &BytesStart<'_>, within: Option<Property>, facts: &mut EmbeddedFacts) {
-    for attribute in start.attributes().with_checks(false).flatten().take(MAX_DEPTH) {
+    // All of them: a description may have hundreds, and the packet is bounded. Only what may count is resolved.
+    let may_count = |name: &str| matches!(name, "reservation" | "policy" | "DataMining" | "resource");
+    for attribute in start.attributes().with_checks(false).flatten() {
+        if !may_count(attribute.key.local_name().into_inner()) {
+            continue;
+        }
         let (namespace, name) = reader.resolver().resolve_attribute(attribute.key);
         let name = name.into_inner();
         let is_resource = name == "resource"
@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn properties_are_read_in_each_of_their_forms() {
         let dmi = "http://ns.useplus.org/ldf/vocab/DMI-PROHIBITED";
-        let rows: [Row<'_>; 9] = [
+        let many = |name: &str| (0..200).map(|n| format!("{name}{n}='x' ")).collect::<String>();
+        let rows: [Row<'_>; 11] = [
             ("an attribute", packet("tdm:reservation=\"1\" tdm:policy='/p'>"), [&["1"], &["/p"], &[]]),
             ("an element", packet("><tdm:reservation> 1 </tdm:reservation>"), [&["1"], &[], &[]]),
             (
@@ -214,6 +215,8 @@ mod tests {
                 format!("{}\0\0{}", packet("tdm:reservation=\"0\">"), packet("tdm:reservation=\"1\">")),
                 [&["0", "1"], &[], &[]],
             ),
+            ("behind many", packet(&format!("{}tdm:reservation=\"1\">", many("o:a"))), [&["1"], &[], &[]]),
+            ("behind many namespaces", packet(&format!("{}p:DataMining=\"x\">", many("xmlns:n"))), [&[], &[], &["x"]]),
             ("no end", packet("tdm:reservation=\"1\">").replace("<?xpacket end=\"w\"?>", ""), [&["1"], &[], &[]]),
             ("a broken one", packet("tdm:reservation=\"1\"><a></b><tdm:policy>/p</tdm:policy>"), [&["1"], &[], &[]]),
         ];
@@ -231,13 +234,43 @@ mod tests {
     }
 
     #[test]
+    fn no_denial_is_crowded_out() {
+        let (zero, one) = (packet("tdm:reservation=\"0\">"), packet("tdm:reservation=\"1\">"));
+        let allowed = |n: usize| packet(&format!("p:DataMining=\"DMI-ALLOWED-{n}\">"));
+        let items = |terms: &[&str]| {
+            let items: String = terms.iter().map(|term| format!("<rdf:li>http://p.test/{term}</rdf:li>")).collect();
+            packet(&format!("><p:DataMining><rdf:Bag>{items}</rdf:Bag></p:DataMining>"))
+        };
+        let prohibited = packet("p:DataMining=\"DMI-PROHIBITED\">");
+        let rows = [
+            ("the document's own packet behind those of its images", format!("{}{one}", packet(">").repeat(200)), true),
+            ("behind zeros", format!("{}{one}", zero.repeat(200)), true),
+            ("before zeros", format!("{one}{}", zero.repeat(200)), true),
+            ("behind terms that allow", format!("{}{prohibited}", (0..200).map(allowed).collect::<String>()), false),
+            ("the first of a list", items(&["DMI-PROHIBITED", "DMI-ALLOWED"]), false),
+            ("the last of a list", items(&["DMI-ALLOWED", "DMI-PROHIBITED"]), false),
+        ];
+        for (name, text, is_tdm) in rows {
+            let found = scanned(text.as_bytes(), 4096);
+            let denies = |value: &String| if is_tdm { value == "1" } else { value.ends_with("DMI-PROHIBITED") };
+            let values = if is_tdm { found.tdm_reservation } else { found.data_mining };
+            assert!(values.iter().any(denies), "{name}: {values:?}");
+        }
+    }
+
+    #[test]
     fn what_is_hostile_is_bounded() {
         let begin = "<?xpacket begin?>";
         let open = packet("tdm:reservation=\"1\">");
         let rows = [
             ("no end and no end", format!("{}{}", open.replace("<?xpacket end", " "), "x".repeat(3 * MAX_PACKET)), 1),
             ("marks and nothing else", begin.repeat(100_000), 0),
-            ("too many", open.repeat(MAX_PACKETS + 9), MAX_VALUES),
+            ("one value, often", open.repeat(1000), 1),
+            (
+                "many values",
+                (0..1000).map(|n| open.replace("\"1\"", &format!("\"{n}\""))).collect(),
+                EmbeddedFacts::MAX_VALUES,
+            ),
             ("deep", format!("{begin}{}", "<a>".repeat(20_000)), 0),
             ("an entity", open.replace("?><x:", "?><!DOCTYPE x [<!ENTITY a \"b\">]><x:"), 0),
         ];
@@ -245,7 +278,8 @@ mod tests {
             let mut scan = XmpScan::default();
             for piece in text.as_bytes().chunks(16 * 1024) {
                 scan.push(piece);
-                assert!(scan.held.len() <= MAX_PACKET + 2 * 16 * 1024, "{name}: {}", scan.held.len());
+                let held = scan.held.rest().len();
+                assert!(held <= MAX_PACKET + 2 * 16 * 1024, "{name}: {held}");
             }
             assert_eq!(scan.finish().tdm_reservation.len(), wanted, "{name}");
         }

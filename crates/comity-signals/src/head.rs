@@ -34,6 +34,50 @@ pub struct EmbeddedFacts {
     pub data_mining: Vec<String>,
 }
 
+impl EmbeddedFacts {
+    /// Values that are kept of each property (our choice).
+    pub const MAX_VALUES: usize = 16;
+    /// Bytes that are kept of a value.
+    pub const MAX_VALUE_BYTES: usize = 2048;
+
+    /// Adds a value of `reservation`, unless it is known. One that reserves is kept even where there is no room: it takes the place of
+    /// one that does not (signals reference §1.4: leniency may only ever produce a denial).
+    pub fn add_reservation(&mut self, value: &str) {
+        keep(&mut self.tdm_reservation, value, |value| value == "1");
+    }
+
+    /// Adds a value of `policy`, unless it is known or there is no room.
+    pub fn add_policy(&mut self, value: &str) {
+        keep(&mut self.tdm_policy, value, |_| false);
+    }
+
+    /// Adds a value of `DataMining`, as [`add_reservation`](Self::add_reservation): one that prohibits is kept.
+    pub fn add_data_mining(&mut self, value: &str) {
+        keep(&mut self.data_mining, value, prohibits);
+    }
+}
+
+/// Whether a term of PLUS, an IRI or the end of one, prohibits.
+pub(crate) fn prohibits(value: &str) -> bool {
+    const PROHIBITED: &str = "DMI-PROHIBITED";
+    let term = value.trim().rsplit(['/', '#']).next().unwrap_or_default();
+    term.get(..PROHIBITED.len()).is_some_and(|start| start.eq_ignore_ascii_case(PROHIBITED))
+}
+
+fn keep(values: &mut Vec<String>, value: &str, denies: impl Fn(&str) -> bool) {
+    let value = value.trim();
+    let value = value.get(..value.floor_char_boundary(EmbeddedFacts::MAX_VALUE_BYTES)).unwrap_or(value);
+    if value.is_empty() || values.iter().any(|known| known == value) {
+        return;
+    }
+    if values.len() >= EmbeddedFacts::MAX_VALUES {
+        let weakest = values.iter().rposition(|known| !denies(known)).filter(|_| denies(value));
+        let Some(weakest) = weakest else { return };
+        values.remove(weakest);
+    }
+    values.push(value.to_owned());
+}
+
 /// One link to the terms under which a page may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LicenceLink {
@@ -84,6 +128,34 @@ mod tests {
 
     fn head(name: &str, content: &str) -> HeadFacts {
         HeadFacts { robots: vec![RobotsMeta { name: name.into(), content: content.into() }], ..HeadFacts::default() }
+    }
+
+    #[test]
+    fn no_denial_is_crowded_out() {
+        let permits = |n: usize| format!("http://ns.useplus.org/ldf/vocab/DMI-ALLOWED-{n}");
+        for before in [0, 1, EmbeddedFacts::MAX_VALUES, 100] {
+            for behind in [0, 100] {
+                let mut facts = EmbeddedFacts::default();
+                for n in 0..before {
+                    facts.add_reservation("0");
+                    facts.add_reservation(&n.saturating_add(2).to_string());
+                    facts.add_data_mining(&permits(n));
+                }
+                facts.add_reservation(" 1 ");
+                facts.add_data_mining("DMI-Prohibited-AIMLTRAINING");
+                for n in before..before + behind {
+                    facts.add_reservation("1");
+                    facts.add_reservation(&n.saturating_add(2).to_string());
+                    facts.add_data_mining(&permits(n));
+                }
+                assert!(facts.tdm_reservation.contains(&"1".to_owned()), "{before}, {behind}: {facts:?}");
+                assert!(facts.data_mining.iter().any(|value| prohibits(value)), "{before}, {behind}: {facts:?}");
+                for values in [&facts.tdm_reservation, &facts.data_mining] {
+                    assert!(values.len() <= EmbeddedFacts::MAX_VALUES);
+                    assert!(values.iter().all(|one| values.iter().filter(|other| *other == one).count() == 1));
+                }
+            }
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::diagnostic::DiagnosticCode;
 use crate::found::{Carried, Found, Ground};
+use crate::head::prohibits;
 use crate::xrobots::{Rule, Rules, robots_tag};
 use crate::{
     Diagnostics, HeadFacts, Place, Preferences, Profile, Purpose, SignalOptions, Source, Statement, UnixSeconds,
@@ -142,9 +143,6 @@ impl<'a> Carried<'a> {
     }
 }
 
-/// How the terms of PLUS begin that prohibit.
-const PROHIBITED: &str = "DMI-PROHIBITED";
-
 struct Reading<'a> {
     reader: &'a PageReader<'a>,
     found: Found,
@@ -186,8 +184,7 @@ impl Reading<'_> {
     /// PLUS: whatever it prohibits is read as the whole, and as training (our choice for the latter; signals reference §9).
     fn embedded(&mut self, head: &HeadFacts) {
         for (index, value) in (0..).zip(&head.embedded.data_mining) {
-            let term = value.trim().rsplit(['/', '#']).next().unwrap_or_default();
-            if term.get(..PROHIBITED.len()).is_some_and(|start| start.eq_ignore_ascii_case(PROHIBITED)) {
+            if prohibits(value) {
                 let place = Place::Element(index);
                 let at = Carried { source: Source::EmbeddedPlus, place, raw: value, path: None };
                 self.derive(Purpose::Tdm, at);

@@ -12,9 +12,12 @@ use comity_url::CrawlUrl;
 
 use super::signals;
 
-/// Bytes of a WARC member, of what it inflates to, and of the decoded body that are read (our choice: twice what a crawl takes by
+/// Bytes of a WARC member, of what it inflates to, and of the decoded body that are read (our choice: six times what a crawl takes by
 /// default). A longer page is not read.
 const MOST: u64 = 64 << 20;
+
+/// Bytes that the reader of pages is given at a time, as a crawl gives them.
+const BLOCK: usize = 16 * 1024;
 
 /// What came of it.
 #[derive(Debug)]
@@ -106,6 +109,6 @@ fn facts(record: &Record, body: &[u8]) -> Option<HeadFacts> {
     }
     let url = CrawlUrl::parse(&record.url).ok()?;
     let mut reader = PageReader::new(&url, kind.as_deref(), PageLimits::default());
-    reader.push(&decoded);
+    decoded.chunks(BLOCK).for_each(|block| reader.push(block));
     Some(reader.finish().head)
 }
