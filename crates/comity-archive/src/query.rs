@@ -1,11 +1,14 @@
 //! What is written of the queries of URLs: they may hold what is about a person.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use comity_policy::{Decision, Errand, NamedLicence};
+use comity_signals::RslCarrier;
 use comity_url::CrawlUrl;
 
 use crate::digests::sha256;
-use crate::{Event, Fetched, NotFetched, Target};
+use crate::{Basis, Event, Fetched, NotFetched, Target};
 
 /// What of a URL's query is written, wherever a record or a WARC file names the URL (docs/decisions/0083).
 ///
@@ -78,7 +81,7 @@ impl QueryForm {
         }
     }
 
-    /// An outcome as it is written. What of it comes from the archive (`earlier`) is so already.
+    /// An outcome as it is written: what of it comes from the archive, too (`earlier`), which may have been begun with another form.
     pub(crate) fn event(self, event: Cow<'_, Event>) -> Cow<'_, Event> {
         if self == Self::Keep {
             return event;
@@ -92,7 +95,13 @@ impl QueryForm {
     }
 
     fn fetched(self, event: &mut Fetched) {
-        let Fetched { capture, context, .. } = event;
+        let Fetched { capture, context, earlier, errand, .. } = event;
+        if let Errand::Judged(decision) = errand {
+            self.decision(decision);
+        }
+        if let Some(earlier) = earlier {
+            earlier.url = self.url(&earlier.url);
+        }
         if capture.url.query().is_some() {
             context.query = self;
         }
@@ -106,7 +115,10 @@ impl QueryForm {
     }
 
     fn not_fetched(self, event: &mut NotFetched) {
-        let NotFetched { target, context, .. } = event;
+        let NotFetched { target, context, basis, .. } = event;
+        if let Basis::Decision(decision) = basis {
+            self.decision(decision);
+        }
         if target.as_str().contains('?') {
             context.query = self;
         }
@@ -115,6 +127,16 @@ impl QueryForm {
             Target::Url(url) => Target::Url(self.url(url)),
             Target::Text(text) => Target::Text(self.text(text).into_owned()),
         };
+    }
+
+    /// A licence within a page stands where the page does.
+    fn decision(self, decision: &mut Arc<Decision>) {
+        let is_within = |licence: &NamedLicence| licence.carrier == RslCarrier::Inline && licence.url.query().is_some();
+        if decision.site.licences.iter().any(is_within) {
+            for licence in Arc::make_mut(decision).site.licences.iter_mut().filter(|licence| is_within(licence)) {
+                licence.url = self.url(&licence.url);
+            }
+        }
     }
 
     /// The value of a field that names a URL, as it is written: whole, as the URL that it leads to; `None` where it stays.

@@ -2,6 +2,8 @@ use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use comity_url::CrawlUrl;
+
 use crate::prepare::Prepared;
 use crate::prepare::Preparer;
 use crate::{Archive, ArchiveError, ConfigFacts, Entropy, Event, Stored};
@@ -42,6 +44,12 @@ impl SharedArchive {
         let preparer = archive.preparer.clone();
         let (entropy, waiting, archive) = (Mutex::new(entropy), Mutex::default(), Mutex::new(Some(archive)));
         Ok(Self { preparer, entropy, waiting, archive })
+    }
+
+    /// A URL as records write it: for what is kept beside them.
+    #[must_use]
+    pub fn written(&self, url: &CrawlUrl) -> CrawlUrl {
+        self.preparer.query.url(url)
     }
 
     /// Does the part of the work that needs no turn: all threads may be at it at once.

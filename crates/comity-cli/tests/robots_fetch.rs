@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -424,6 +425,28 @@ fn expectations_and_agents_are_held_against_a_site() {
     };
     assert_eq!((agents.code, verdict("GPTBot"), verdict("Googlebot")), (0, Some(false), Some(true)));
     assert_eq!(up.robots(&["agents", &up.origin(2)]).code, 6);
+}
+
+/// A page that cannot be had is no page that may not be: nothing is told of its site as if that were all.
+#[test]
+fn the_signals_of_a_page_that_cannot_be_had_are_not_told() {
+    let up = up([
+        Site::new().robots("User-agent: *\nCrawl-delay: 200\n").page("/", Answer::text("x")),
+        Site::new().robots(RULES).page("/", Answer::reset()),
+        Site::new().robots_answer(Answer::status(503)),
+    ]);
+    let nobody = format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let rows = [
+        (up.origin(0), "rate.crawl_delay"),
+        (up.origin(1), "fetch.reset"),
+        (up.origin(2), "answers 503"),
+        (nobody, "fetch.refused"),
+    ];
+    for (origin, said) in rows {
+        let ran = up.asks(&["signals", &format!("{origin}/")]);
+        assert_eq!((ran.code, ran.out.as_str()), (6, ""), "{origin}: {}", ran.err);
+        assert!(ran.err.contains(said), "{origin}: {}", ran.err);
+    }
 }
 
 #[test]

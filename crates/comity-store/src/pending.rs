@@ -1,7 +1,7 @@
 //! What is on its way to the disk.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -10,6 +10,9 @@ use crate::{is_log, missing_is_fine, parent};
 
 /// Files that are synced at once: a file system commits those that wait for it together.
 const AT_ONCE: usize = 16;
+
+/// Bytes that are written again at a time.
+const BLOCK: usize = 256 << 10;
 
 /// Files and folders that are written and will be safe against a power cut in a moment: a thread is at it. Nothing that rests on them
 /// may be called safe before [`Self::finish`] has returned. When this goes, it is waited for.
@@ -133,13 +136,38 @@ fn sync(path: &Path, bytes: Bytes) -> io::Result<()> {
     })
 }
 
-/// Writes a file as it is read. The engine's files are never changed, but for its logs, which it syncs itself and whose faults it meets
-/// itself: it replaces them.
+/// Writes a file as it is read, block by block: a table may be large, and several are written at once. The engine's files are never
+/// changed, but for its logs, which it syncs itself and whose faults it meets itself: it replaces them.
 fn write_again(path: &Path) -> io::Result<()> {
     let mut file = File::options().read(true).write(true).open(path)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    file.rewind()?;
-    file.write_all(&bytes)?;
+    let (mut block, mut at) = (vec![0; BLOCK], 0);
+    loop {
+        file.seek(SeekFrom::Start(at))?;
+        let count = match file.read(&mut block) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        let Some(bytes) = block.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)?;
+        at += count as u64;
+    }
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_again_is_what_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1.sst");
+        for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7] {
+            let bytes: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            write_again(&path).unwrap();
+            assert!(std::fs::read(&path).unwrap() == bytes, "{length} bytes");
+        }
+    }
 }

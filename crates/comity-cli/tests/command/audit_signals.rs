@@ -5,6 +5,7 @@ use std::path::Path;
 use comity::config::ConfigFile;
 use comity_testweb::{Answer, Site};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use super::audit::{audited, name, small_with};
@@ -218,6 +219,46 @@ async fn what_only_the_page_says_is_found() {
             let (code, found) = audited(&home, &dir, &["--no-pages"]);
             assert_eq!((code, &found["pages_read"]), (Some(0), &json!(0)), "{path}: nobody looks, and that is said");
         }
+        kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    }
+}
+
+/// A crawl of a version that looked into no image is held to what it could know: nobody is accused of what was read later.
+#[tokio::test(start_paused = true)]
+async fn what_an_earlier_version_did_not_read_is_not_held_against_it() {
+    let image = "<?xpacket begin?><r:RDF xmlns:r=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\"><r:Description \
+                 xmlns:p=\"http://ns.useplus.org/ldf/xmp/1.0/\" p:DataMining=\"DMI-PROHIBITED\"/></r:RDF><?xpacket end?>";
+    let site = Site::new()
+        .name(name(0))
+        .page("/", Answer::page(["/image"]))
+        .page("/image", Answer::status(200).content("image/png", image));
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    small_with(&dir, vec![site], &["search", "ai_train"], licensed).await;
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{found:#}");
+    let text = std::fs::read_to_string(dir.join("crawl.toml")).unwrap();
+    let earlier = text.lines().filter(|line| !line.starts_with("trust_txt")).map(|line| format!("{line}\n"));
+    let earlier = earlier.collect::<String>();
+    assert_ne!(earlier, text);
+    let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(earlier.as_bytes()));
+    std::fs::create_dir_all(dir.join("configs")).unwrap();
+    std::fs::write(dir.join("configs").join(format!("{digest}.toml")), &earlier).unwrap();
+    let kept = records_of(&dir);
+    for (is_earlier, code) in [(false, Some(1)), (true, Some(0))] {
+        let forged = change_values(&dir, |record| {
+            if is_page(record, "/image") {
+                whitewash(record);
+                record["decision"]["grants"] = json!([]);
+                if is_earlier {
+                    record["agent"]["config_digest"] = json!(digest);
+                    drop(record.as_object_mut().unwrap().remove("trust_txt"));
+                }
+            }
+        });
+        assert!(forged > 0);
+        let (found, all) = audited(&home, &dir, &[]);
+        assert_eq!(found, code, "{all:#}");
         kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
     }
 }

@@ -1,21 +1,26 @@
 //! A crawl that writes no queries: they are in no record, WARC file or index, and what is left can be verified, explained, audited and
 //! erased.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use comity::Crawler;
-use comity::config::ByteSize;
+use comity::config::{ByteSize, RevisitPolicy};
 use comity::policy::{SeededRandom, WallTime};
 use comity_archive::verify::{VerifyOptions, verify};
 use comity_archive::{Depth, Erasure, Named, QueryForm, Record, WarcReader, read_records};
 use comity_fetch::SystemClock;
-use comity_testweb::{Answer, Site, Target, Web};
+use comity_testweb::{Answer, MemoryNet, Site, Target, Web};
 use comity_url::CrawlUrl;
 use tempfile::TempDir;
 
 use super::verify::change_values;
 use super::{audit, comity, stderr};
+
+const EPOCH: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// What stands in queries alone, which only redirects name.
 const SECRET: &str = "Ada-Lovelace";
@@ -25,48 +30,68 @@ const REFUSED: &str = "http://a.test/find?name=Ada-Lovelace&token=1";
 /// Allowed for its query: the path alone is not.
 const EXCEPTED: &str = "http://a.test/private?name=Ada-Lovelace";
 
-async fn crawl(dir: &Path, form: &str) {
+/// Allowed; it holds a licence of its own.
+const LICENSED: &str = "http://a.test/licensed?name=Ada-Lovelace";
+
+fn site() -> Site {
     let to = |url: &str| Answer::redirect(302, Target::here(url.trim_start_matches("http://a.test")));
-    let site = Site::new()
+    let licence = "<head><script type=application/rsl+xml><rsl xmlns=\"https://rslstandard.org/rsl\"><content url=\"/\"><license>\
+                   <permits type=\"usage\">all</permits></license></content></rsl></script></head><body>x";
+    Site::new()
         .name("a.test")
         .robots("User-agent: *\nDisallow: /*token=\nDisallow: /private\nAllow: /private?name=\n")
-        .page("/", Answer::page(["/one", "/two", "/three"].map(Target::here)))
+        .page("/", Answer::page(["/one", "/two", "/three", "/four"].map(Target::here)))
         .page("/one", to(FOUND))
         .page("/two", to(REFUSED))
         .page("/three", to(EXCEPTED))
+        .page("/four", to(LICENSED))
         .page("/find", Answer::text("found"))
-        .page("/find?name=Ada-Lovelace", Answer::text("found"))
-        .page("/private?name=Ada-Lovelace", Answer::text("private"));
-    let epoch = WallTime::from_unix_millis(1_796_000_000_000);
-    let (net, _observer) = Web::builder(1).epoch(epoch).site(site).build().unwrap().in_memory();
+        .page("/find?name=Ada-Lovelace", Answer::text("found".repeat(200)))
+        .page("/licensed?name=Ada-Lovelace", Answer::status(200).content("text/html", licence))
+        .page("/private?name=Ada-Lovelace", Answer::text("private"))
+}
+
+async fn crawl(dir: &Path, form: &str) {
+    let (net, _observer) = Web::builder(1).epoch(EPOCH).site(site()).build().unwrap().in_memory();
+    run(dir, form, &net, EPOCH).await;
+}
+
+async fn run(dir: &Path, form: &str, net: &MemoryNet, at: WallTime) {
     let crawler = Crawler::builder("QueryBot/1.0 (+https://example.com/bot)")
-        .net(Arc::new(net))
-        .clock(Arc::new(SystemClock::paused_at(epoch)))
+        .net(Arc::new(net.clone()))
+        .clock(Arc::new(SystemClock::paused_at(at)))
         .random(Arc::new(SeededRandom::new(1)))
         .allow_addresses("10.0.0.0/8")
         .dir(dir)
+        .revisit(RevisitPolicy::Fixed(DAY))
         .configure(|file| {
             file.crawl.seeds = Some(vec!["http://a.test/".to_owned()]);
             file.archive.min_free = Some(ByteSize(0));
             file.archive.query = Some(form.to_owned());
+            file.signals.licences = Some(true);
         });
     let summary = crawler.build().unwrap().run().await.unwrap();
-    assert_eq!(summary.left, 0, "{summary}");
+    assert!(summary.pages() > 0, "{summary}");
 }
 
 fn records(dir: &Path) -> Vec<Record> {
     read_records(dir).unwrap().filter_map(|line| line.unwrap().record().unwrap()).collect()
 }
 
-/// Everything in the records, the WARC files and the indexes, inflated.
+fn warc_files(dir: &Path) -> BTreeSet<PathBuf> {
+    std::fs::read_dir(dir.join("warc")).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Everything in the records, the WARC files, the indexes and what is told of evidence, inflated.
 fn texts(dir: &Path) -> String {
-    let mut all: Vec<String> = read_records(dir)
-        .unwrap()
-        .map(|line| serde_json::to_string(&line.unwrap().record().unwrap()).unwrap())
-        .collect();
-    for entry in std::fs::read_dir(dir.join("warc")).unwrap() {
-        let path = entry.unwrap().path();
-        let bytes = std::fs::read(&path).unwrap();
+    let sightings = std::fs::read_to_string(dir.join("evidence/index.jsonl")).unwrap();
+    format!("{}\n{sightings}", texts_of(&records(dir), &warc_files(dir)))
+}
+
+fn texts_of(records: &[Record], files: &BTreeSet<PathBuf>) -> String {
+    let mut all: Vec<String> = records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
+    for path in files {
+        let bytes = std::fs::read(path).unwrap();
         if path.extension().is_some_and(|end| end == "gz") {
             for record in WarcReader::new(&bytes[..]) {
                 let record = record.unwrap();
@@ -96,6 +121,11 @@ async fn queries_are_nowhere_and_what_is_left_holds() {
         assert!(outcome(REFUSED).contains(&"not_fetched robots.disallow".to_owned()), "{:?}", outcome(REFUSED));
         assert_eq!(outcome(EXCEPTED), ["fetched ok"]);
         assert!(all.iter().any(|record| record.url == "http://a.test/" && record.query.is_none()));
+        // What stands within a page stands where the page is said to be.
+        let within = all.iter().filter(|record| !record.licences.is_empty()).collect::<Vec<_>>();
+        assert!(
+            !within.is_empty() && within.iter().all(|one| one.licences.iter().all(|licence| licence.url == one.url))
+        );
 
         let (code, found) = audit::audited(&home, dir.path(), &[]);
         assert_eq!(code, Some(0), "{word}: {found}");
@@ -113,6 +143,32 @@ async fn queries_are_nowhere_and_what_is_left_holds() {
         let refused = explained(REFUSED);
         assert!(refused.contains("not_fetched, robots.disallow") && refused.contains("/*token="), "{refused}");
         assert!(refused.contains("not recomputable"), "{refused}");
+    }
+}
+
+/// What a crawl wrote before it was told to write no queries stays; what it writes from then on names no query by it.
+#[tokio::test(start_paused = true)]
+async fn later_visits_name_no_query_that_an_earlier_one_wrote() {
+    for (form, word) in [(QueryForm::Drop, "drop"), (QueryForm::Hash, "hash")] {
+        let dir = TempDir::new().unwrap();
+        let (net, _observer) = Web::builder(1).epoch(EPOCH).site(site()).build().unwrap().in_memory();
+        run(dir.path(), "keep", &net, EPOCH).await;
+        assert!(texts(dir.path()).contains(SECRET));
+        let (written, files) = (records(dir.path()).len(), warc_files(dir.path()));
+        run(dir.path(), word, &net, EPOCH.after(2 * DAY)).await;
+        let later = records(dir.path()).split_off(written);
+        let is_new = |path: &PathBuf| path.extension().is_some_and(|end| end == "gz") && !files.contains(path);
+        let new = warc_files(dir.path()).into_iter().filter(is_new).collect::<BTreeSet<_>>();
+        assert!(!new.is_empty());
+        let found = texts_of(&later, &new);
+        assert!(!found.contains(SECRET), "{word}: a query was written");
+        let url = form.url(&CrawlUrl::parse(FOUND).unwrap());
+        let repeats =
+            later.iter().filter_map(|record| Some((&record.url, record.response.as_ref()?.repeats.as_ref()?)));
+        let of = repeats.filter(|(page, _)| **page == url.as_str()).map(|(_, earlier)| &*earlier.url);
+        assert_eq!(of.collect::<Vec<_>>(), [url.as_str()], "{word}");
+        assert!(found.contains("WARC-Refers-To-Target-URI"), "{word}");
+        assert!(verify(dir.path(), &VerifyOptions::default()).unwrap().faults.is_empty());
     }
 }
 

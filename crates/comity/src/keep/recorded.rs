@@ -231,6 +231,7 @@ impl Keeper {
         }
         let (url, now) = (page.clone(), self.clock.wall());
         self.blocking(move |store| {
+            let url = store.archive.written(&url);
             texts.iter().try_for_each(|(_, text)| {
                 store.beside().evidence.put(EvidenceKind::Licence, &url, now, WITHIN_A_PAGE, Some(text)).map(drop)
             })

@@ -1,8 +1,8 @@
 //! Asks a site for something else than its robots.txt, by its rules.
 
-use comity_fetch::{Collect, Fetcher, Request};
+use comity_fetch::{Collect, ConfigError, Fetcher, Request};
 use comity_gate::{Gate, NoPermit};
-use comity_policy::{Capture, Judge, Judgement};
+use comity_policy::{Capture, Judge, Judgement, Reason};
 use comity_signals::Declared;
 use comity_url::CrawlUrl;
 
@@ -43,21 +43,37 @@ pub(crate) async fn get_within(
 }
 
 impl Asker {
-    /// One request for `url`, in its turn. `Err` says why it was not asked.
-    pub(crate) fn get(&self, url: &CrawlUrl) -> Result<Got, String> {
-        let fetcher = self.fetcher().map_err(|error| error.to_string())?;
-        let got = self.runtime.block_on(get_within(&self.gate, &fetcher, url, None)).map_err(|no| no.to_string());
+    /// One request for `url`, in its turn.
+    fn asked(&self, url: &CrawlUrl) -> Result<Result<Got, NoPermit>, ConfigError> {
+        let fetcher = self.fetcher()?;
+        let got = self.runtime.block_on(get_within(&self.gate, &fetcher, url, None));
         self.note(url.origin());
-        got
+        Ok(got)
     }
 
-    /// The same, for something that has to be there if it may be asked for.
+    /// One request for `url`, in its turn. `Err` says why it was not asked.
+    pub(crate) fn get(&self, url: &CrawlUrl) -> Result<Got, String> {
+        self.asked(url).map_err(|error| error.to_string())?.map_err(|no| no.to_string())
+    }
+
+    /// The same, for something that has to be there if it may be asked for. The inner `Err` says why it may not.
     pub(crate) fn must_get(&self, url: &CrawlUrl) -> Result<Result<Got, String>, Failure> {
-        match self.get(url) {
+        match self.asked(url).map_err(|error| Failure::usage(error.to_string()))? {
             Ok(Got { capture: Capture { status: None, fault: Some(fault), .. }, .. }) => {
                 Err(Failure::unavailable(format!("{url}: {}", fault.code())))
             }
-            asked => Ok(asked),
+            Ok(got) => Ok(Ok(got)),
+            Err(no) if refuses(&no) => Ok(Err(no.to_string())),
+            Err(no) => Err(Failure::unavailable(format!("{url} was not asked: {no}"))),
         }
+    }
+}
+
+/// Whether it may not be asked for. Else it cannot be, now or from here: no name, no network, no turn in time.
+fn refuses(no: &NoPermit) -> bool {
+    match no {
+        NoPermit::Refused(refusal) => refusal.reason() != Reason::RobotsUnreachable,
+        NoPermit::NotConnectable(refused) => refused.reason.is_refused_address(),
+        _ => false,
     }
 }

@@ -21,6 +21,16 @@ pub(super) struct Decided {
     pub(super) knows_of_files: bool,
     /// Whether it says that a level of use may be declared: earlier versions recorded no constraints and oddities.
     pub(super) knows_of_remarks: bool,
+    pub(super) looked: Looked,
+}
+
+/// How far its version looked for what an answer says of its own use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looked {
+    /// At fields and metas.
+    AtHeads,
+    /// Into documents and images, too.
+    Within,
 }
 
 /// Configurations by digest, each read once.
@@ -57,6 +67,8 @@ fn read(dir: &Path, digest: &str) -> Option<Decided> {
     let knows_of_files = file.signals.tdmrep.is_some();
     let knows_of_remarks = file.signals.content_use_level.is_some();
     let keeps_queries = file.archive.query.as_deref().is_none_or(|query| query == "keep");
+    // Both came with one version.
+    let looked = if file.signals.trust_txt.is_some() { Looked::Within } else { Looked::AtHeads };
     let signals = file.read_signals().ok()?;
-    Some(Decided { grants, reviews, signals, keeps_queries, knows_of_others, knows_of_files, knows_of_remarks })
+    Some(Decided { grants, reviews, signals, keeps_queries, knows_of_others, knows_of_files, knows_of_remarks, looked })
 }

@@ -12,7 +12,7 @@ use comity_signals::{
 };
 use comity_url::Origin;
 
-use super::configs::{Configs, Decided};
+use super::configs::{Configs, Decided, Looked};
 use super::copies::Copies;
 use super::named;
 use super::pages::{Page, Pages};
@@ -56,7 +56,7 @@ impl<'a> Decisions<'a> {
                 Page::Unread => audit.pages_unread += u64::from(is_page),
                 Page::NotKept => {}
             }
-            let page = if let Page::Read(head) = page { Some(*head) } else { None };
+            let page = if let Page::Read(head) = page { Some(self.as_read_then(*head, &record)) } else { None };
             match self.problem(&record, page.as_ref()) {
                 None if std::mem::take(&mut self.query_gone) => audit.queries += 1,
                 None => audit.decisions_skipped += 1,
@@ -72,6 +72,16 @@ impl<'a> Decisions<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What a page says to the version that decided on it. One that looked into no document and image, or is not known, is held to
+    /// what its record says of them.
+    fn as_read_then(&mut self, mut head: HeadFacts, record: &Record) -> HeadFacts {
+        let config = record.agent.config_digest.as_deref().and_then(|digest| self.configs.of(digest));
+        if config.is_none_or(|config| config.looked == Looked::AtHeads) {
+            head.embedded = signals::embedded(record);
+        }
+        head
     }
 
     /// What is wrong with the decision of a record, if anything; `None` when it rests on no copy, or on a query that is not there.

@@ -112,17 +112,24 @@ pub(super) fn fields(record: &Record) -> Option<Vec<(String, Vec<u8>)>> {
 
 /// The page itself may be gone: the raw text of each meta that spoke stands in the record.
 fn head(record: &Record) -> HeadFacts {
-    let raw = |source: Source| {
-        record.signals.iter().filter(move |one| one.source == source.as_str()).map(|one| one.raw.clone())
-    };
-    let robots = raw(Source::MetaRobots).map(|content| RobotsMeta { name: "robots".to_owned(), content });
-    let embedded = EmbeddedFacts {
-        tdm_reservation: raw(Source::EmbeddedTdm).collect(),
-        data_mining: raw(Source::EmbeddedPlus).collect(),
+    let robots =
+        raw(record, Source::MetaRobots).map(|content| RobotsMeta { name: "robots".to_owned(), content }).collect();
+    let tdm_reservation = raw(record, Source::MetaTdm).collect();
+    HeadFacts { robots, tdm_reservation, embedded: embedded(record), ..HeadFacts::default() }
+}
+
+/// What documents and images say within them, as the record has it.
+pub(super) fn embedded(record: &Record) -> EmbeddedFacts {
+    EmbeddedFacts {
+        tdm_reservation: raw(record, Source::EmbeddedTdm).collect(),
+        data_mining: raw(record, Source::EmbeddedPlus).collect(),
         ..EmbeddedFacts::default()
-    };
-    let tdm_reservation = raw(Source::MetaTdm).collect();
-    HeadFacts { robots: robots.collect(), tdm_reservation, embedded, ..HeadFacts::default() }
+    }
+}
+
+/// The texts of a source, as a record has them.
+fn raw(record: &Record, source: Source) -> impl Iterator<Item = String> {
+    record.signals.iter().filter(move |one| one.source == source.as_str()).map(|one| one.raw.clone())
 }
 
 /// Whether every declared and judged purpose is refused by `found`.
