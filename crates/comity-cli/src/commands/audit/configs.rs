@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use comity::config::{ConfigFile, SignalSettings};
 use comity::policy::{Grants, Reviews};
+use comity_archive::QueryForm;
 use sha2::{Digest as _, Sha256};
 
 /// What of a configuration decides.
@@ -13,8 +14,8 @@ pub(super) struct Decided {
     pub(super) grants: Grants,
     pub(super) reviews: Reviews,
     pub(super) signals: SignalSettings,
-    /// Whether queries are written as they are.
-    pub(super) keeps_queries: bool,
+    /// What is written of queries.
+    pub(super) queries: QueryForm,
     /// Whether it says what is made of groups for the agents of others: earlier versions recorded nothing of them.
     pub(super) knows_of_others: bool,
     /// Whether it says what is asked for beside robots.txt: earlier versions asked for nothing.
@@ -66,9 +67,13 @@ fn read(dir: &Path, digest: &str) -> Option<Decided> {
     let knows_of_others = file.signals.infer_from_ai_tokens.is_some();
     let knows_of_files = file.signals.tdmrep.is_some();
     let knows_of_remarks = file.signals.content_use_level.is_some();
-    let keeps_queries = file.archive.query.as_deref().is_none_or(|query| query == "keep");
+    let queries = match file.archive.query.as_deref() {
+        None | Some("keep") => QueryForm::Keep,
+        Some("hash") => QueryForm::Hash,
+        Some(_) => QueryForm::Drop,
+    };
     // Both came with one version.
     let looked = if file.signals.trust_txt.is_some() { Looked::Within } else { Looked::AtHeads };
     let signals = file.read_signals().ok()?;
-    Some(Decided { grants, reviews, signals, keeps_queries, knows_of_others, knows_of_files, knows_of_remarks, looked })
+    Some(Decided { grants, reviews, signals, queries, knows_of_others, knows_of_files, knows_of_remarks, looked })
 }

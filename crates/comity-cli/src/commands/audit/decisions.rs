@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use comity::policy::{Digest, Grant, Reason, RobotsState, Silence, SiteFileState, WallTime};
-use comity_archive::{DecisionRecord, GrantRecord, Record, RobotsRecord, read_records};
+use comity_archive::{DecisionRecord, GrantRecord, QueryForm, Record, RobotsRecord, read_records};
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
 use comity_signals::{
     AgentGroups, AiTxt, HeadFacts, PolicyGroups, Purpose, Remarks, RslCarrier, RslConditions, RslDocument, RslReading,
@@ -109,13 +109,8 @@ impl<'a> Decisions<'a> {
         if is_once && config.as_ref().is_some_and(|config| config.knows_of_files) {
             return Some(Some("it was kept, and decided only before it was asked for".to_owned()));
         }
-        // Else whoever forges a record could have it excused.
-        if record.query.is_some() && config.as_ref().is_some_and(|config| config.keeps_queries) {
-            return Some(Some(
-                "it says that its query was not written, and its configuration keeps queries".to_owned(),
-            ));
-        }
-        if let Some(problem) = granted_otherwise(record, decision, config.as_ref()) {
+        let granted = || granted_otherwise(record, decision, config.as_ref());
+        if let Some(problem) = query_kept(record, config.as_ref()).or_else(granted) {
             return Some(Some(problem));
         }
         let (others, of_licences) = match others(record, self.copies, config.as_ref(), &target) {
@@ -246,6 +241,12 @@ fn others(
         _ => said.extend(signals::recorded(record).into_iter().filter(|one| one.source == Source::Terms)),
     }
     Ok(Some((said, remarks)))
+}
+
+/// A query that was not written, as the record says, and its configuration does not: else whoever forges one could have it excused.
+fn query_kept(record: &Record, config: Option<&Decided>) -> Option<String> {
+    record.query.as_ref().filter(|_| config.is_some_and(|config| config.queries == QueryForm::Keep))?;
+    Some("it says that its query was not written, and its configuration keeps queries".to_owned())
 }
 
 /// A grant that the record relies on and its configuration does not hold.
