@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_signals::{AiTxt, Remarks, RslCarrier, RslDocument, RslReading, Statement, Tdmrep, Verdict, trust_txt};
+use comity_signals::{AiTxt, Remarks, RslCarrier, RslDocument, RslReading, Statement, Tdmrep, TrustTxt, Verdict};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::{Digest, Terms, WallTime};
@@ -57,7 +57,8 @@ impl SiteFileKind {
     pub const fn most_bytes(self) -> usize {
         match self {
             Self::Tdmrep => Tdmrep::MAX_BYTES + 1,
-            Self::AiTxt | Self::TrustTxt => 512 * 1024,
+            Self::AiTxt => 512 * 1024,
+            Self::TrustTxt => TrustTxt::MAX_BYTES + 1,
             Self::Licence => RslDocument::MAX_BYTES + 1,
             Self::Terms => 2 << 20,
         }
@@ -146,7 +147,7 @@ pub enum SiteRules {
     /// Rules about training, read for each list of own tokens.
     AiTxt(Arc<[AiTxt]>),
     /// What is said of training on everything of the site, if anything is.
-    TrustTxt(Option<Arc<Statement>>),
+    TrustTxt(Arc<TrustTxt>),
     /// A licence.
     Licence(Arc<RslDocument>),
     /// Prose: nothing is read.
@@ -166,7 +167,7 @@ impl SiteRules {
                 };
                 Self::AiTxt(lists.iter().map(read).collect())
             }
-            SiteFileKind::TrustTxt => Self::TrustTxt(trust_txt(body).map(Arc::new)),
+            SiteFileKind::TrustTxt => Self::TrustTxt(Arc::new(TrustTxt::parse(body))),
             SiteFileKind::Licence => Self::Licence(Arc::new(RslDocument::parse(body))),
             SiteFileKind::Terms => Self::Terms,
         }
@@ -177,7 +178,7 @@ impl SiteRules {
             Self::Tdmrep(rules) => rules.heap_bytes() + size_of::<Tdmrep>(),
             Self::AiTxt(lists) => lists.iter().map(|one| one.heap_bytes() + size_of::<AiTxt>()).sum(),
             Self::Licence(document) => document.heap_bytes() + size_of::<RslDocument>(),
-            Self::TrustTxt(said) => said.as_ref().map_or(0, |said| size_of::<Statement>() + said.raw.len()),
+            Self::TrustTxt(said) => size_of::<TrustTxt>() + said.heap_bytes(),
             Self::Terms => 0,
         }
     }
@@ -221,11 +222,11 @@ impl SiteFile {
         })
     }
 
-    /// What a trust.txt says of training.
+    /// Its words, if it is a trust.txt that could be had.
     #[must_use]
-    pub fn trust_txt(&self) -> Option<&Statement> {
+    pub fn trust_txt(&self) -> Option<&TrustTxt> {
         let SiteRules::TrustTxt(said) = &self.copy.as_ref()?.rules else { return None };
-        said.as_deref()
+        Some(said)
     }
 
     /// Bytes that it holds beside itself.
@@ -295,8 +296,11 @@ impl SiteFiles {
     #[must_use]
     pub fn read(&self, origin: &Origin, target: &[u8], terms: &Terms) -> (Vec<Statement>, Remarks) {
         let mut said: Vec<_> = self.ai_txt.iter().filter_map(|file| file.ai_txt(target)).collect();
-        said.extend(self.trust_txt.iter().filter_map(|file| file.trust_txt()).cloned());
         let mut remarks = Remarks::NONE;
+        if let Some(file) = self.trust_txt.as_deref().and_then(SiteFile::trust_txt) {
+            remarks = remarks.with(file);
+            said.extend(file.statement().cloned());
+        }
         for licence in &self.licences {
             let read = licence.read(origin, target, terms);
             remarks = remarks.with(&read);

@@ -1,4 +1,4 @@
-//! `/ai.txt` as Spawning defines it (2023), and `trust.txt` (JournalList, April 2024): signals reference §9.
+//! `/ai.txt` as Spawning defines it (2023): signals reference §9.
 
 use comity_robots::{Dialect, Pattern, Robots, RuleKind};
 
@@ -7,9 +7,6 @@ use crate::{Place, Purpose, Source, Statement, Verdict};
 
 /// Rules that are kept of an ai.txt; those beyond are not read (our choice).
 const MAX_RULES: usize = 1000;
-
-/// Lines of a trust.txt that are looked at (our choice).
-const MAX_LINES: usize = 10_000;
 
 /// An `ai.txt` of Spawning's kind: rules as in robots.txt about training on media. Other files of that name say nothing here.
 #[derive(Clone, Debug, Default)]
@@ -83,29 +80,6 @@ impl AiTxt {
     }
 }
 
-/// Reads a `trust.txt`: `datatrainingallowed=yes` or `no`; of several lines the strictest (our choice). Anything else says
-/// nothing. Cost: linear, at most 10,000 lines.
-#[must_use]
-pub fn trust_txt(body: &[u8]) -> Option<Statement> {
-    let lines = body.split(|byte| matches!(byte, b'\n' | b'\r')).take(MAX_LINES);
-    let said = (1..).zip(lines).filter_map(|(line, bytes)| {
-        let text = str::from_utf8(bytes).ok()?;
-        let (key, value) = text.split_once('=')?;
-        if !key.trim().eq_ignore_ascii_case("datatrainingallowed") {
-            return None;
-        }
-        let value = value.split('#').next().unwrap_or(value).trim();
-        let is = |word: &str| value.eq_ignore_ascii_case(word);
-        let verdict = if is("no") { Verdict::Denied } else { is("yes").then_some(Verdict::Allowed)? };
-        Some((verdict, line, text.trim()))
-    });
-    let (verdict, line, raw) = said.reduce(|known, next| if next.0 > known.0 { next } else { known })?;
-    let mut found = Found::default();
-    let at = Carried { source: Source::TrustTxt, place: Place::Line(line), raw, path: None };
-    found.state(at, Purpose::AiTrain, verdict, Ground::Said);
-    found.statements.pop()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,25 +105,6 @@ mod tests {
         for (body, target, wanted) in rows {
             let found = AiTxt::parse(body.as_bytes(), &["ComityBot"]).statement(target.as_bytes());
             assert_eq!(found.map(|s| s.verdict), wanted, "{body:?} {target}");
-        }
-    }
-
-    #[test]
-    fn trust_txt_rows() {
-        type Said = (Verdict, u32);
-        let rows: [(&[u8], Option<Said>); 8] = [
-            (b"member=https://example.org\ndatatrainingallowed=no\n", Some((Denied, 2))),
-            (b"DataTrainingAllowed = YES # really", Some((Allowed, 1))),
-            (b"datatrainingallowed=yes\rdatatrainingallowed=no\rdatatrainingallowed=no", Some((Denied, 2))),
-            (b"datatrainingallowed=maybe", None),
-            (b"datatrainingallowed", None),
-            (b"#datatrainingallowed=no", None),
-            (b"\xff\xfe=\ndatatrainingallowed=no", Some((Denied, 2))),
-            (b"", None),
-        ];
-        for (body, wanted) in rows {
-            let found = trust_txt(body).map(|s| (s.verdict, s.place));
-            assert_eq!(found, wanted.map(|(verdict, line)| (verdict, Place::Line(line))), "{body:?}");
         }
     }
 }

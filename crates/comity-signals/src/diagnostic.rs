@@ -41,6 +41,10 @@ pub enum DiagnosticCode {
     TdmLenientValue,
     /// Rules of `tdmrep.json` lie beyond what is read of the file.
     TdmTruncated,
+    /// A line of `trust.txt` names training and says neither `yes` nor `no`: nothing is permitted beside it.
+    TrustBadValue,
+    /// `trust.txt` is longer than what is read of it: it permits nothing.
+    TrustTruncated,
     /// An RSL document that does not conform: it permits nothing.
     RslInvalid,
     /// An RSL document that is named and could not be had.
@@ -80,6 +84,8 @@ impl DiagnosticCode {
             Self::TdmUnparsable => "tdm_unparsable",
             Self::TdmLenientValue => "tdm_lenient_value",
             Self::TdmTruncated => "tdm_truncated",
+            Self::TrustBadValue => "trust_bad_value",
+            Self::TrustTruncated => "trust_truncated",
             Self::RslInvalid => "rsl_invalid",
             Self::RslUnfetchable => "rsl_unfetchable",
             Self::RslBadUrl => "rsl_bad_url",
@@ -108,6 +114,8 @@ impl DiagnosticCode {
             Self::TdmUnparsable => "file is no JSON array, nothing is read from it",
             Self::TdmLenientValue => "text \"1\" read as 1",
             Self::TdmTruncated => "rules beyond the limit not read",
+            Self::TrustBadValue => "value is neither yes nor no, nothing is permitted beside it",
+            Self::TrustTruncated => "file is longer than what is read, nothing is permitted by it",
             Self::RslInvalid => "document does not conform, its permissions are not read",
             Self::RslUnfetchable => "document could not be had, nothing is read from it",
             Self::RslBadUrl => "no absolute https URL, pointer ignored",

@@ -42,7 +42,7 @@
 //! | `head` | [`HeadFacts`]: what a page's head says, filled by `comity-extract` |
 //! | `tdm` | [`Tdmrep`], [`TdmReading`]: `tdmrep.json`, header and metas, in TDMRep's own order |
 //! | `rsl` | [`RslPointers`], [`RslDocument`], [`RslConditions`]: licences of RSL 1.0 |
-//! | `ai_txt` | [`AiTxt`], [`trust_txt`] |
+//! | `ai_txt`, `trust_txt` | [`AiTxt`], [`TrustTxt`] |
 //! | `price` | [`PaymentDemand`], [`Price`], [`Budget`]: what an answer asks to be paid |
 //! | `diagnostic` | [`Diagnostics`], [`DiagnosticCode`]: what was odd, beside the verdicts |
 //! | `aipref`, `sf` | the AIPREF vocabulary, and the RFC 9651 dictionaries it is written in |
@@ -84,10 +84,11 @@ mod scope;
 mod sf;
 mod statement;
 mod tdm;
+mod trust_txt;
 mod xrobots;
 
 pub use agents::{AgentClass, AgentGroups};
-pub use ai_txt::{AiTxt, trust_txt};
+pub use ai_txt::AiTxt;
 pub use constraints::{Constraints, Remarks};
 pub use content_signal::UseCeiling;
 pub use date::UnixSeconds;
@@ -104,3 +105,4 @@ pub use robots::{RobotsReading, RobotsSignals, robots_preferences};
 pub use rsl::{RslCarrier, RslConditions, RslDocument, RslPointer, RslPointers, RslReading};
 pub use statement::{Place, Source, Statement, Verdict};
 pub use tdm::{Reservation, TdmLayer, TdmReading, Tdmrep};
+pub use trust_txt::TrustTxt;

@@ -4,7 +4,7 @@ use crate::agents::AgentClass;
 use crate::rsl::{RslCarrier, RslDocument, RslPointers};
 use crate::{
     AiTxt, Constraints, Diagnostics, HeadFacts, PageReader, Preferences, Remarks, RobotsSignals, RslConditions,
-    SignalOptions, Statement, TdmReading, Tdmrep, UnixSeconds,
+    SignalOptions, TdmReading, Tdmrep, TrustTxt, UnixSeconds,
 };
 
 /// Everything that is at hand about one resource. What was not asked for stays `None`, and says nothing.
@@ -21,7 +21,7 @@ pub struct Carriers<'a, N, V> {
     /// `ai.txt`, compiled once per origin.
     pub ai_txt: Option<&'a AiTxt>,
     /// What `trust.txt` says.
-    pub trust_txt: Option<&'a Statement>,
+    pub trust_txt: Option<&'a TrustTxt>,
     /// Header fields of the response in wire order, repeated fields not folded.
     pub fields: &'a [(N, V)],
     /// The head of the page; licences that stand within it are read from here.
@@ -90,9 +90,10 @@ impl ResourceReader<'_> {
         let own = page.preferences(robots.preferences, now);
         let own = tdm.preferences(own).with(licences.iter().flat_map(|licence| licence.statements.iter().cloned()));
         let files = carriers.ai_txt.and_then(|file| file.statement(target)).into_iter();
-        let preferences = own.with(files.chain(carriers.trust_txt.cloned()));
+        let preferences = own.with(files.chain(carriers.trust_txt.and_then(TrustTxt::statement).cloned()));
         let mut diagnostics = vec![robots.diagnostics, page.diagnostics, tdm.diagnostics.clone()];
         diagnostics.push(pointers.diagnostics.clone());
+        diagnostics.extend(carriers.trust_txt.map(|file| file.diagnostics().clone()));
         diagnostics.extend(licences.into_iter().map(|licence| licence.diagnostics));
         ResourceSignals {
             preferences,

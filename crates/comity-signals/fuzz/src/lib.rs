@@ -6,7 +6,7 @@ use comity_robots::{Dialect, Robots};
 use comity_signals::{
     AiTxt, Carriers, HeadFacts, OthersTokens, PaymentDemand, Preferences, Profile, Purpose, Reservation,
     ResourceReader, ResourceSignals, RobotsSignals, RslCarrier, RslConditions, RslDocument, SignalOptions, Statement,
-    TdmReading, Tdmrep, UnixSeconds, Verdict, trust_txt,
+    TdmReading, Tdmrep, TrustTxt, UnixSeconds, Verdict,
 };
 
 const ORIGIN: &str = "https://site.test";
@@ -154,5 +154,5 @@ pub fn files(bytes: &[u8]) {
         assert!(found.is_none() || !file.is_silent());
         bounded(&Vec::from_iter(found));
     }
-    bounded(&Vec::from_iter(trust_txt(bytes)));
+    bounded(&Vec::from_iter(TrustTxt::parse(bytes).statement().cloned()));
 }

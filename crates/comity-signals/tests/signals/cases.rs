@@ -7,7 +7,7 @@ use comity_robots::{Dialect, Robots, request_target};
 use comity_signals::{
     AiTxt, Budget, Carriers, LegacyLabels, OthersTokens, PaymentDemand, Place, Price, Profile, Purpose, ResourceReader,
     ResourceSignals, RobotsSignals, RslCarrier, RslConditions, RslDocument, RslPointers, SignalOptions, Statement,
-    Tdmrep, UnixSeconds, UseCeiling, Verdict, trust_txt,
+    Tdmrep, TrustTxt, UnixSeconds, UseCeiling, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -74,7 +74,7 @@ fn read(case: &Value) -> Outcome {
     let robots = input["robots_txt"].as_str().map(compile);
     let tdmrep = input["tdmrep"].as_str().map(|text| Tdmrep::parse(text.as_bytes(), &origin));
     let ai_txt = input["ai_txt"].as_str().map(|text| AiTxt::parse(text.as_bytes(), &[agent]));
-    let trust = input["trust_txt"].as_str().and_then(|text| trust_txt(text.as_bytes()));
+    let trust = input["trust_txt"].as_str().map(|text| TrustTxt::parse(text.as_bytes()));
     let head = head(input["html"].as_str().unwrap_or_default());
     let (options, conditions, budget) = options(case);
     let (mut documents, mut codes) = (Vec::new(), Vec::new());

@@ -9,8 +9,8 @@ use comity_archive::{EvidenceKind, EvidenceStore, RawText, Record, Sighting};
 use comity_robots::{Dialect, Robots};
 use comity_signals::{
     AiTxt, EmbeddedFacts, HeadFacts, PolicyGroups, Preferences, Purpose, RobotsMeta, RobotsReading, RslCarrier,
-    RslConditions, RslDocument, SignalOptions, Source, Statement, TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
-    page_signals, robots_preferences, trust_txt as trust_txt_says,
+    RslConditions, RslDocument, SignalOptions, Source, Statement, TdmReading, Tdmrep, TrustTxt, UnixSeconds,
+    UseCeiling, Verdict, page_signals, robots_preferences,
 };
 use comity_testweb::{Answer, Site};
 use comity_url::Origin;
@@ -341,7 +341,7 @@ fn decided_anew(record: &Record, evidence: &EvidenceStore, terms: &Reviews) -> (
     let ai_txt = copy(&record.ai_txt.as_ref().and_then(|file| file.digest.clone()));
     others.extend(ai_txt.and_then(|bytes| AiTxt::parse(&bytes, &["TestBot"]).statement(target)));
     let trust = copy(&record.trust_txt.as_ref().and_then(|file| file.digest.clone()));
-    others.extend(trust.and_then(|bytes| trust_txt_says(&bytes)));
+    others.extend(trust.and_then(|bytes| TrustTxt::parse(&bytes).statement().cloned()));
     for one in &record.licences {
         let Some(bytes) = copy(&one.digest) else { continue };
         let carrier = RslCarrier::from_name(&one.carrier).unwrap();

@@ -64,6 +64,7 @@ async fn trust_txt_speaks_before_the_fetch() {
             "read",
         ),
         ("says something else", text("datatrainingallowed=maybe\n"), "fetched", "ok.no_rules", "read"),
+        ("denies oddly", text("datatrainingallowed=yes\ndatatrainingallowed=no.\n"), "fetched", "ok.no_rules", "read"),
         ("is not there", Answer::status(404), "fetched", "ok.no_rules", "absent"),
         ("fails", Answer::status(503), "fetched", "ok.no_rules", "unreachable"),
     ];
@@ -75,6 +76,10 @@ async fn trust_txt_speaks_before_the_fetch() {
         let found = record(dir.path(), "http://a.test/");
         assert_eq!((&*found.outcome, &*found.reason), (outcome, reason), "{name}");
         assert_eq!(found.trust_txt.as_ref().unwrap().state, state, "{name}");
+        let odd = found.diagnostics.iter().any(|one| one.code == "trust_bad_value");
+        assert_eq!(odd, matches!(name, "says something else" | "denies oddly"), "{name}: {found:?}");
+        let permits = found.signals.iter().any(|one| one.verdict == "allowed");
+        assert_eq!(permits, name == "permits", "{name}: {found:?}");
         assert_eq!(asked(&observer, "http://a.test/trust.txt"), 1, "{name}");
         assert_eq!(sightings(dir.path(), EvidenceKind::TrustTxt).len(), 1, "{name}: absence, too");
         check(dir.path(), &observer);

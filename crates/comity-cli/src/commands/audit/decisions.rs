@@ -8,7 +8,7 @@ use comity_archive::{DecisionRecord, GrantRecord, QueryForm, Record, RobotsRecor
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
 use comity_signals::{
     AgentGroups, AiTxt, HeadFacts, PolicyGroups, Purpose, Remarks, RslCarrier, RslConditions, RslDocument, RslReading,
-    SignalOptions, Source, Statement, Tdmrep, UseCeiling, trust_txt,
+    SignalOptions, Source, Statement, Tdmrep, TrustTxt, UseCeiling,
 };
 use comity_url::Origin;
 
@@ -219,7 +219,9 @@ fn others(
     }
     if let Some(hex) = record.trust_txt.as_ref().and_then(|file| file.digest.as_deref()) {
         let Some(body) = bytes("trust.txt", hex)? else { return Ok(None) };
-        said.extend(trust_txt(&body));
+        let file = TrustTxt::parse(&body);
+        remarks = remarks.with(&file);
+        said.extend(file.statement().cloned());
     }
     for licence in &record.licences {
         let Some(hex) = licence.digest.as_deref() else {

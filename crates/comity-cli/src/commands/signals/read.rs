@@ -6,7 +6,7 @@ use comity_policy::{Clock as _, PaceFields, WallTime};
 use comity_robots::{Dialect, Robots, request_target};
 use comity_signals::{
     AiTxt, Carriers, DiagnosticCode, HeadFacts, PaymentDemand, ResourceReader, ResourceSignals, RobotsSignals,
-    RslCarrier, RslDocument, RslPointers, Tdmrep, UnixSeconds, trust_txt,
+    RslCarrier, RslDocument, RslPointers, Tdmrep, TrustTxt, UnixSeconds,
 };
 use comity_url::CrawlUrl;
 
@@ -50,7 +50,7 @@ pub(super) fn read(case: &Case) -> Result<Found, String> {
     let robots = input.robots_txt.as_ref().map(compile);
     let tdmrep = input.tdmrep.as_ref().map(|text| Tdmrep::parse(text.as_bytes(), origin));
     let ai_txt = input.ai_txt.as_ref().map(|text| AiTxt::parse(text.as_bytes(), &[agent]));
-    let trust_txt = input.trust_txt.as_ref().and_then(|text| trust_txt(text.as_bytes()));
+    let trust_txt = input.trust_txt.as_ref().map(|text| TrustTxt::parse(text.as_bytes()));
     let page = page(&url, input);
     let none = HeadFacts::default();
     let head = page.as_ref().map_or(&none, |page| &page.head);
