@@ -21,6 +21,8 @@ use crate::{CrawlFacts, Fetched};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange<'a> {
     pub(crate) event: &'a Fetched,
+    /// As [`Made::judged`].
+    pub(crate) judged: Option<&'a str>,
     /// Of the metadata record and the record line.
     pub(crate) id: &'a str,
     pub(crate) response: Option<&'a Half>,
@@ -58,7 +60,7 @@ impl Draft {
         beside: Beside,
         salt: [u8; SALT_BYTES],
     ) -> io::Result<Self> {
-        let Exchange { event, id, response, request, in_warc } = exchange;
+        let Exchange { event, judged, id, response, request, in_warc } = exchange;
         let http = Http {
             request: request.map(|half| &half.head),
             payload_sha256: response.map(|half| half.digests.payload_sha256),
@@ -76,6 +78,7 @@ impl Draft {
             record_id: bare(id).to_owned(),
             warc: stand_in,
             robots_record: beside.robots_record.clone(),
+            judged,
         };
         let record = build::fetched(event, &http, made);
         let mut begin = serde_json::to_string(&record)?;

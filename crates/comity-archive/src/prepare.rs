@@ -54,12 +54,14 @@ const MOST_ROOM: usize = 256 * 1024;
 #[derive(Debug)]
 pub(crate) enum Prepared<'a> {
     Fetched(Box<PreparedFetched<'a>>),
-    NotFetched { id: String, event: Cow<'a, NotFetched> },
+    NotFetched { id: String, judged: Option<String>, event: Cow<'a, NotFetched> },
 }
 
 #[derive(Debug)]
 pub(crate) struct PreparedFetched<'a> {
     pub(crate) event: Cow<'a, Fetched>,
+    /// As [`Made::judged`](crate::record::build::Made).
+    pub(crate) judged: Option<String>,
     /// Of the metadata record and the record line.
     pub(crate) id: String,
     pub(crate) response: Option<Half>,
@@ -74,8 +76,9 @@ pub(crate) struct PreparedFetched<'a> {
 impl PreparedFetched<'_> {
     /// What a record is made of.
     pub(crate) fn exchange(&self, in_warc: bool) -> Exchange<'_> {
-        let Self { event, id, response, request, .. } = self;
-        Exchange { event, id, response: response.as_ref(), request: request.as_ref(), in_warc }
+        let Self { event, judged, id, response, request, .. } = self;
+        let (judged, response, request) = (judged.as_deref(), response.as_ref(), request.as_ref());
+        Exchange { event, judged, id, response, request, in_warc }
     }
 }
 
@@ -111,11 +114,14 @@ impl Preparer {
         entropy: &mut dyn Entropy,
     ) -> Result<Prepared<'a>, ArchiveError> {
         let form = self.form(&event);
+        let judged = form.judged(&event).map(str::to_owned);
         let event = match form.event(event) {
             Cow::Borrowed(Event::Fetched(event)) => Cow::Borrowed(&**event),
             Cow::Owned(Event::Fetched(event)) => Cow::Owned(*event),
-            Cow::Borrowed(Event::NotFetched(event)) => return self.not_fetched(Cow::Borrowed(&**event), entropy),
-            Cow::Owned(Event::NotFetched(event)) => return self.not_fetched(Cow::Owned(*event), entropy),
+            Cow::Borrowed(Event::NotFetched(event)) => {
+                return self.not_fetched(Cow::Borrowed(&**event), judged, entropy);
+            }
+            Cow::Owned(Event::NotFetched(event)) => return self.not_fetched(Cow::Owned(*event), judged, entropy),
         };
         let capture = &event.capture;
         let response =
@@ -132,13 +138,14 @@ impl Preparer {
         let entry = full.map(|half| index_entry(WarcType::Response, &event.capture, half, &half.digests));
         let exchange = Exchange {
             event: &event,
+            judged: judged.as_deref(),
             id: &id,
             response: response.as_ref(),
             request: request.as_ref(),
             in_warc: self.warc,
         };
         let draft = Draft::of(exchange, stated.as_ref(), beside, salt).map_err(|e| ArchiveError::io(&self.dir, e))?;
-        let mut prepared = PreparedFetched { event, id, response, request, stated, entry, draft };
+        let mut prepared = PreparedFetched { event, judged, id, response, request, stated, entry, draft };
         if self.warc {
             self.compress(&mut prepared)?;
         }
@@ -168,9 +175,10 @@ impl Preparer {
     fn not_fetched<'a>(
         &self,
         event: Cow<'a, NotFetched>,
+        judged: Option<String>,
         entropy: &mut dyn Entropy,
     ) -> Result<Prepared<'a>, ArchiveError> {
-        Ok(Prepared::NotFetched { id: self.new_id(entropy)?, event })
+        Ok(Prepared::NotFetched { id: self.new_id(entropy)?, judged, event })
     }
 
     fn half(&self, head: StoredHead, body: &Spool, entropy: &mut dyn Entropy) -> Result<Half, ArchiveError> {

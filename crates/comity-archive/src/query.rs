@@ -81,6 +81,18 @@ impl QueryForm {
         }
     }
 
+    /// Path and query that an outcome was judged by, where its URL is written otherwise: what other agents meet is said of them.
+    pub(crate) fn judged(self, event: &Event) -> Option<&str> {
+        let url = match event {
+            Event::Fetched(fetched) => &fetched.capture.url,
+            Event::NotFetched(outcome) => match &outcome.target {
+                Target::Url(url) => url,
+                Target::Text(_) => return None,
+            },
+        };
+        url.query().filter(|_| self != Self::Keep).map(|_| url.request_target())
+    }
+
     /// An outcome as it is written: what of it comes from the archive, too (`earlier`), which may have been begun with another form.
     pub(crate) fn event(self, event: Cow<'_, Event>) -> Cow<'_, Event> {
         if self == Self::Keep {

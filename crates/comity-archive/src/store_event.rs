@@ -22,7 +22,7 @@ impl Archive {
     pub(crate) fn write_prepared(&mut self, prepared: &Prepared<'_>) -> Result<Stored, ArchiveError> {
         match prepared {
             Prepared::Fetched(fetched) => self.write_fetched(fetched),
-            Prepared::NotFetched { id, event } => self.write_not_fetched(id, event),
+            Prepared::NotFetched { id, judged, event } => self.write_not_fetched(id, judged.as_deref(), event),
         }
     }
 
@@ -105,7 +105,12 @@ impl Archive {
         (class == AnswerClass::Content).then_some(capture)
     }
 
-    fn write_not_fetched(&mut self, id: &str, event: &NotFetched) -> Result<Stored, ArchiveError> {
+    fn write_not_fetched(
+        &mut self,
+        id: &str,
+        judged: Option<&str>,
+        event: &NotFetched,
+    ) -> Result<Stored, ArchiveError> {
         // Refusals stand in the records only, for their number; a robots.txt that could not be asked for is evidence.
         let in_warc = match (&event.basis, &event.target) {
             (Basis::Robots(_), Target::Url(url)) if self.config.warc => Some(url),
@@ -121,6 +126,7 @@ impl Archive {
             record_id: bare(id).to_owned(),
             warc,
             robots_record: self.refusal_robots(event),
+            judged,
         };
         let record = build::not_fetched(event, made);
         let line = self.line(&record)?;

@@ -232,7 +232,13 @@ impl Archive {
     fn append_erasure(&mut self, erasure: ErasureRecord) -> Result<(), ArchiveError> {
         let erasure = erasure.sign(self.config.signer.as_deref());
         let id = self.new_id()?;
-        let made = Made { crawl: &self.config.crawl, record_id: bare(&id).to_owned(), warc: None, robots_record: None };
+        let made = Made {
+            crawl: &self.config.crawl,
+            record_id: bare(&id).to_owned(),
+            warc: None,
+            robots_record: None,
+            judged: None,
+        };
         let record = build::erasure(erasure, self.clock.wall(), made);
         self.append_record(&record)
     }

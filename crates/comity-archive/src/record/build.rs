@@ -24,6 +24,8 @@ pub(crate) struct Made<'a> {
     pub(crate) warc: Option<WarcPlaces>,
     /// Id of the robots.txt response that a decision rests on, where it is remembered.
     pub(crate) robots_record: Option<String>,
+    /// Path and query that were judged, where the URL is written otherwise.
+    pub(crate) judged: Option<&'a str>,
 }
 
 /// What the HTTP part of a capture looks like when stored.
@@ -68,7 +70,7 @@ pub(crate) fn fetched(event: &Fetched, http: &Http<'_>, made: Made<'_>) -> Recor
         response: response(capture, http, absent),
         vantage: vantage(capture, absent),
     };
-    let target = Some(capture.url.request_target());
+    let target = made.judged.or_else(|| Some(capture.url.request_target()));
     let basis = RobotsBasis { decision, robots_for, used: capture.started, origin: capture.url.origin(), target };
     assemble(ends, &event.context, &basis, parts, made, absent)
 }
@@ -94,7 +96,7 @@ pub(crate) fn not_fetched(event: &NotFetched, made: Made<'_>) -> Record {
         Target::Url(url) => Some(url),
         Target::Text(_) => None,
     };
-    let (origin, target) = (url.map(CrawlUrl::origin), url.map(CrawlUrl::request_target));
+    let (origin, target) = (url.map(CrawlUrl::origin), made.judged.or_else(|| url.map(CrawlUrl::request_target)));
     let parts = Parts {
         time: no_time(event.at, absent),
         request: absent.note("request", None, Why::NotSent),
@@ -148,7 +150,7 @@ pub(super) struct RobotsBasis<'a> {
     pub(super) robots_for: Option<&'a Origin>,
     pub(super) used: WallTime,
     pub(super) origin: &'a Origin,
-    /// Path and query of the URL; `None` where it is none that can be asked for.
+    /// Path and query of the URL that was judged; `None` where it is none that can be asked for.
     pub(super) target: Option<&'a str>,
 }
 

@@ -39,7 +39,7 @@ fn site() -> Site {
                    <permits type=\"usage\">all</permits></license></content></rsl></script></head><body>x";
     Site::new()
         .name("a.test")
-        .robots("User-agent: *\nDisallow: /*token=\nDisallow: /private\nAllow: /private?name=\n")
+        .robots("User-agent: GPTBot\nDisallow: /*?name=\n\nUser-agent: *\nDisallow: /*token=\nDisallow: /private\nAllow: /private?name=\n")
         .page("/", Answer::page(["/one", "/two", "/three", "/four"].map(Target::here)))
         .page("/one", to(FOUND))
         .page("/two", to(REFUSED))
@@ -121,6 +121,11 @@ async fn queries_are_nowhere_and_what_is_left_holds() {
         assert!(outcome(REFUSED).contains(&"not_fetched robots.disallow".to_owned()), "{:?}", outcome(REFUSED));
         assert_eq!(outcome(EXCEPTED), ["fetched ok"]);
         assert!(all.iter().any(|record| record.url == "http://a.test/" && record.query.is_none()));
+        // What others meet is said of the URL that was judged, not of what is left of it.
+        for page in all.iter().filter(|one| one.errand == "page") {
+            let others = format!("{:?}", page.robots.as_ref().unwrap().others);
+            assert_eq!(others.contains("denied: [\"GPTBot\"]"), page.query.is_some(), "{word} {}: {others}", page.url);
+        }
         // What stands within a page stands where the page is said to be.
         let within = all.iter().filter(|record| !record.licences.is_empty()).collect::<Vec<_>>();
         assert!(
