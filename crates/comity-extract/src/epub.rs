@@ -7,10 +7,12 @@ use std::io::Read as _;
 
 use comity_signals::EmbeddedFacts;
 use flate2::bufread::DeflateDecoder;
+use memchr::memmem;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::held::Held;
+use crate::xmp::character;
 
 /// How the head of a member begins, its bytes before the name, and how long a name is looked at.
 const HEAD: &[u8] = b"PK\x03\x04";
@@ -41,6 +43,8 @@ pub(crate) struct EpubScan {
 enum Packing {
     /// So many bytes as they are.
     Stored(usize),
+    /// As they are, and how many is said behind them.
+    Streamed,
     Deflated,
 }
 
@@ -48,7 +52,7 @@ impl Packing {
     fn wanted(self) -> usize {
         match self {
             Self::Stored(bytes) => bytes.min(MAX_PACKED),
-            Self::Deflated => MAX_PACKED,
+            Self::Streamed | Self::Deflated => MAX_PACKED,
         }
     }
 }
@@ -104,6 +108,7 @@ impl EpubScan {
             rest.get(18..22).map_or(0, |four| four.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)));
         let packing = match number(8) {
             Some(0) if packed > 0 => Some(Packing::Stored(packed)),
+            Some(0) if number(6).is_some_and(|flags| flags & 8 != 0) => Some(Packing::Streamed),
             Some(8) => Some(Packing::Deflated),
             _ => None,
         };
@@ -122,6 +127,14 @@ impl EpubScan {
                 text.extend_from_slice(packed);
                 read
             }
+            Packing::Streamed => {
+                // Up to the next mark of the format: of XML none is part.
+                let is_mark =
+                    |at: &usize| packed.get(at + 2..at + 4).is_some_and(|two| two.iter().all(|byte| *byte <= 8));
+                let end = memmem::find_iter(packed, b"PK").find(is_mark).unwrap_or(read);
+                text.extend_from_slice(packed.get(..end).unwrap_or(packed));
+                end
+            }
             Packing::Deflated => {
                 let mut inflating = DeflateDecoder::new(packed).take(MAX_TEXT as u64);
                 // Broken, or cut: what came is what there is.
@@ -130,7 +143,9 @@ impl EpubScan {
             }
         };
         self.text += text.len();
-        properties(&String::from_utf8_lossy(&text), &mut self.facts);
+        // UTF-16 has its mark (XML 1.0 §4.3.3).
+        let (text, ..) = encoding_rs::UTF_8.decode(&text);
+        properties(&text, &mut self.facts);
         read
     }
 }
@@ -145,12 +160,9 @@ fn properties(text: &str, facts: &mut EmbeddedFacts) {
             Event::Start(start) if start.local_name().into_inner() == "meta" => {
                 open = meta(&start, facts).map(|is_policy| (is_policy, String::new()));
             }
-            Event::Text(words) => {
-                if let Some((_, value)) = &mut open {
-                    let (words, room) = (words.xml10_content(), MAX_VALUE.saturating_sub(value.len()));
-                    value.push_str(words.get(..words.floor_char_boundary(room)).unwrap_or_default());
-                }
-            }
+            Event::Text(words) => add_text(open.as_mut(), &words.xml10_content()),
+            Event::CData(words) => add_text(open.as_mut(), &words.xml10_content()),
+            Event::GeneralRef(named) => add_text(open.as_mut(), character(&named).encode_utf8(&mut [0; 4])),
             Event::End(_) => {
                 if let Some((is_policy, value)) = open.take() {
                     add(facts, is_policy, &value);
@@ -159,6 +171,13 @@ fn properties(text: &str, facts: &mut EmbeddedFacts) {
             Event::DocType(_) | Event::Eof => return,
             _ => {}
         }
+    }
+}
+
+fn add_text(open: Option<&mut (bool, String)>, words: &str) {
+    if let Some((_, value)) = open {
+        let room = MAX_VALUE.saturating_sub(value.len());
+        value.push_str(words.get(..words.floor_char_boundary(room)).unwrap_or_default());
     }
 }
 
@@ -219,6 +238,20 @@ mod tests {
         [first, chapter, member("OEBPS/Book.OPF", opf.as_bytes(), packing), member("z.css", b"PK\x03\x04", 8)].concat()
     }
 
+    /// The size of the document stands behind it.
+    fn streamed(opf: &str) -> Vec<u8> {
+        let mut bytes = member("b.opf", opf.as_bytes(), 0);
+        bytes[6] = 8;
+        bytes[18..22].fill(0);
+        let chapter = member("1.xhtml", b"<meta name=\"tdm:reservation\" content=\"0\"/>", 0);
+        [bytes, b"PK\x07\x08".to_vec(), vec![0; 12], chapter].concat()
+    }
+
+    fn utf_16(opf: &str) -> Vec<u8> {
+        let text: Vec<u8> = std::iter::once(0xfeff).chain(opf.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        member("b.opf", &text, 8)
+    }
+
     fn scanned(bytes: &[u8], len: usize) -> EmbeddedFacts {
         let mut scan = EpubScan::default();
         bytes.chunks(len).for_each(|piece| scan.push(piece));
@@ -227,17 +260,20 @@ mod tests {
 
     #[test]
     fn both_editions_are_read_however_they_are_packed() {
-        let rows: [(&str, &[&str], &[&str]); 5] = [
+        let rows: [(&str, &[&str], &[&str]); 8] = [
             ("<meta name=\"tdm:reservation\" content=\"1\"/><meta name='tdm:policy' content='/p'/>", &["1"], &["/p"]),
             ("<meta property=\"tdm:reservation\">1</meta><meta property=\"tdm:policy\">/p</meta>", &["1"], &["/p"]),
             ("<meta property=\"dcterms:modified\">1</meta><meta name=\"cover\" content=\"1\"/>", &[], &[]),
             ("<meta property=\"tdm:reservation\">0</meta><open>", &["0"], &[]),
+            ("<meta property=\"tdm:reservation\"><![CDATA[1]]></meta>", &["1"], &[]),
+            ("<meta property=\"tdm:reservation\">&#49;</meta>", &["1"], &[]),
+            ("<meta property=\"tdm:policy\">/p?a&amp;b</meta>", &[], &["/p?a&b"]),
             ("<!DOCTYPE x [<!ENTITY a \"1\">]><meta property=\"tdm:reservation\">1</meta>", &[], &[]),
         ];
         for (said, reservation, policy) in rows {
             let opf = format!("{said}<!-- {} -->", "x".repeat(3000));
-            for packing in [0, 8] {
-                let bytes = book(&opf, packing);
+            for (packing, bytes) in [book(&opf, 0), book(&opf, 8), streamed(&opf), utf_16(&opf)].into_iter().enumerate()
+            {
                 for len in [1, 3, 29, 64, 1 << 20] {
                     let found = scanned(&bytes, len);
                     assert_eq!(found.tdm_reservation, reservation, "{said}, packed {packing}, in pieces of {len}");

@@ -6,7 +6,8 @@
 
 use comity_signals::EmbeddedFacts;
 use quick_xml::NsReader;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::name::ResolveResult;
 
 use crate::held::Held;
@@ -131,6 +132,7 @@ fn properties(text: &str, facts: &mut EmbeddedFacts) {
             }
             Event::Text(text) => add_text(&mut open, &text.xml10_content()),
             Event::CData(text) => add_text(&mut open, &text.xml10_content()),
+            Event::GeneralRef(named) => add_text(&mut open, character(&named).encode_utf8(&mut [0; 4])),
             Event::End(_) => {
                 // Each item of a list is a value of its own.
                 if let Some((_, property, words)) = &mut open {
@@ -145,6 +147,12 @@ fn properties(text: &str, facts: &mut EmbeddedFacts) {
             _ => {}
         }
     }
+}
+
+/// The character that is meant: by its number, or by one of the five names of XML. Any other name stands for none that counts.
+pub(crate) fn character(named: &BytesRef<'_>) -> char {
+    let of_xml = || resolve_predefined_entity(&named.xml10_content()).and_then(|text| text.chars().next());
+    named.resolve_char_ref().ok().flatten().or_else(of_xml).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 fn add_text(open: &mut Option<(usize, Property, String)>, text: &str) {
@@ -199,7 +207,7 @@ mod tests {
     fn properties_are_read_in_each_of_their_forms() {
         let dmi = "http://ns.useplus.org/ldf/vocab/DMI-PROHIBITED";
         let many = |name: &str| (0..200).map(|n| format!("{name}{n}='x' ")).collect::<String>();
-        let rows: [Row<'_>; 11] = [
+        let rows: [Row<'_>; 13] = [
             ("an attribute", packet("tdm:reservation=\"1\" tdm:policy='/p'>"), [&["1"], &["/p"], &[]]),
             ("an element", packet("><tdm:reservation> 1 </tdm:reservation>"), [&["1"], &[], &[]]),
             (
@@ -217,6 +225,8 @@ mod tests {
             ),
             ("behind many", packet(&format!("{}tdm:reservation=\"1\">", many("o:a"))), [&["1"], &[], &[]]),
             ("behind many namespaces", packet(&format!("{}p:DataMining=\"x\">", many("xmlns:n"))), [&[], &[], &["x"]]),
+            ("a number", packet("><tdm:reservation>&#x31;</tdm:reservation>"), [&["1"], &[], &[]]),
+            ("CDATA", packet("><tdm:reservation><![CDATA[1]]></tdm:reservation>"), [&["1"], &[], &[]]),
             ("no end", packet("tdm:reservation=\"1\">").replace("<?xpacket end=\"w\"?>", ""), [&["1"], &[], &[]]),
             ("a broken one", packet("tdm:reservation=\"1\"><a></b><tdm:policy>/p</tdm:policy>"), [&["1"], &[], &[]]),
         ];

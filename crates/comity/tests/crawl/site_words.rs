@@ -103,7 +103,17 @@ async fn what_is_embedded_decides_before_a_byte_is_kept() {
     let pdf = |said: &str| file("application/pdf", said, 100);
     let (one, zero) = ("tdm:reservation=\"1\"", "tdm:reservation=\"0\"");
     let mining = "p:DataMining=\"http://ns.useplus.org/ldf/vocab/DMI-PROHIBITED-AIMLTRAINING\"";
+    // A member that is stored: head, name, and bytes as they are.
+    let epub = |value: &str| {
+        let text = format!("<package><meta property=\"tdm:reservation\">{value}</meta></package>");
+        let size = u32::try_from(text.len()).unwrap().to_le_bytes();
+        let head = [b"PK\x03\x04", &[0; 14][..], &size, &size, &[8, 0, 0, 0], b"book.opf"].concat();
+        Answer::status(200).content("application/epub+zip", [head, text.into_bytes()].concat())
+    };
     let rows = [
+        ("an EPUB that reserves", epub("1"), "withheld", Some("embedded.tdm")),
+        ("an EPUB that does not", epub("0"), "fetched", Some("embedded.tdm")),
+        ("an EPUB above the field's 0", epub("1").field("tdm-reservation", "0"), "withheld", Some("embedded.tdm")),
         ("reserved", pdf(one), "withheld", Some("embedded.tdm")),
         ("not reserved", pdf(zero), "fetched", Some("embedded.tdm")),
         ("nothing", pdf(""), "fetched", None),
