@@ -70,12 +70,14 @@ impl QueryForm {
         Cow::Owned(written)
     }
 
-    /// A URL as it is written; the root of its origin where that is none, which is no case known.
+    /// A URL as it is written; without anything in place of its query where that would make it longer than URLs may be; the root of its
+    /// origin where that is no URL either, which is no case known.
     #[must_use]
     pub fn url(self, url: &CrawlUrl) -> CrawlUrl {
         match self.text(url.as_str()) {
             Cow::Borrowed(_) => url.clone(),
             Cow::Owned(text) => CrawlUrl::parse(&text)
+                .or_else(|_| CrawlUrl::parse(&Self::Drop.text(url.as_str())))
                 .or_else(|_| CrawlUrl::parse(&format!("{}/", url.origin())))
                 .unwrap_or_else(|_| url.clone()),
         }
@@ -211,6 +213,13 @@ mod tests {
         assert_eq!(ada.len(), "http://a.test/x?".len() + MARK.len() + DIGITS, "{ada}");
         assert_ne!(ada, hashed("http://a.test/x?name=Bob"));
         assert_ne!(ada.split_once('?').unwrap().1, hashed("http://a.test/y?name=Ada").split_once('?').unwrap().1);
+    }
+
+    #[test]
+    fn a_hash_makes_no_other_page_of_a_long_url() {
+        let path = "a".repeat(comity_url::MAX_CRAWL_URL_BYTES - "http://a.test/?x".len());
+        let url = CrawlUrl::parse(&format!("http://a.test/{path}?x")).unwrap();
+        assert_eq!(QueryForm::Hash.url(&url).as_str(), format!("http://a.test/{path}"));
     }
 
     #[test]
