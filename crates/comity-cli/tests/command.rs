@@ -28,8 +28,6 @@ mod hints;
 mod otlp;
 #[path = "command/queries.rs"]
 mod queries;
-#[path = "command/queries_of_files.rs"]
-mod queries_of_files;
 #[path = "command/report.rs"]
 mod report;
 #[path = "command/resume.rs"]

@@ -69,6 +69,7 @@ async fn run(dir: &Path, form: &str, net: &MemoryNet, at: WallTime) {
             file.archive.min_free = Some(ByteSize(0));
             file.archive.query = Some(form.to_owned());
             file.signals.licences = Some(true);
+            file.signals.tdmrep = Some("always".to_owned());
         });
     let summary = crawler.build().unwrap().run().await.unwrap();
     assert!(summary.pages() > 0, "{summary}");
@@ -214,4 +215,31 @@ async fn a_record_that_says_its_query_is_gone_where_queries_are_kept_is_found() 
     let (code, found) = audit::audited(&home, dir.path(), &[]);
     assert_eq!(code, Some(1), "{found}");
     assert!(found.to_string().contains("its configuration keeps queries"), "{found}");
+}
+
+/// The files in which a site speaks keep their queries: copies are found by them, and an honest crawl is not accused.
+#[tokio::test(start_paused = true)]
+async fn files_of_a_site_behind_a_query_are_believed() {
+    let moved = |to: &str| Answer::redirect(302, Target::here(to));
+    let site = || {
+        Site::new()
+            .name("a.test")
+            .robots_answer(moved("/robots.txt?token=1"))
+            .page("/robots.txt?token=1", Answer::text("User-agent: *\nAllow: /\n"))
+            .page("/.well-known/tdmrep.json", moved("/.well-known/tdmrep.json?v=2"))
+            .page("/.well-known/tdmrep.json?v=2", Answer::text(r#"[{"location":"/","tdm-reservation":0}]"#))
+            .page("/", Answer::page(["/one?name=Ada-Lovelace"].map(Target::here)))
+            .page("/one?name=Ada-Lovelace", Answer::text("one"))
+    };
+    for form in ["keep", "drop", "hash"] {
+        let (home, dir) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let (net, _observer) = Web::builder(1).epoch(EPOCH).site(site()).build().unwrap().in_memory();
+        run(dir.path(), form, &net, EPOCH).await;
+        let (code, found) = audit::audited(&home, dir.path(), &[]);
+        assert_eq!(code, Some(0), "{form}: {found}");
+        let all = records(dir.path());
+        let named = |text: &str| all.iter().any(|record| record.url.contains(text));
+        assert!(named("/robots.txt?token=1") && named("/tdmrep.json?v=2"), "{form}");
+        assert_eq!(named(SECRET), form == "keep", "{form}");
+    }
 }
