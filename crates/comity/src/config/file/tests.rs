@@ -1,0 +1,19 @@
+use super::*;
+
+#[test]
+fn unknown_keys_are_refused_with_line_and_nearest_name() {
+    let error = ConfigFile::parse("[politeness]\n\ndealy = \"1s\"\n", None).unwrap_err();
+    assert!(error.to_string().starts_with("line 3: unknown field `dealy`"), "{error}");
+    assert_eq!(error.advice(), Some("did you mean `delay`?"));
+    assert!(ConfigFile::parse("[politness]\n", None).unwrap_err().advice().unwrap().contains("politeness"));
+    assert!(ConfigFile::parse("[politeness]\ndelay = 5\n", None).is_err());
+}
+
+#[test]
+fn later_layers_win_key_by_key() {
+    let mut base = ConfigFile::parse("[agent]\nname = \"A/1\"\ncontact = \"a@b.c\"\n", None).unwrap();
+    base.overlay(ConfigFile::parse("[agent]\nname = \"B/1\"\n[crawl]\nmax_pages = 5\n", None).unwrap());
+    assert_eq!(base.agent.name.as_deref(), Some("B/1"));
+    assert_eq!(base.agent.contact.as_deref(), Some("a@b.c"));
+    assert_eq!(base.crawl.max_pages, Some(5));
+}
