@@ -331,6 +331,31 @@ async fn a_recheck_reads_robots_txt_as_the_crawl_did_and_asks_under_its_name() {
     assert!(names.clone().all(|name| name.starts_with("MyBot/1.0")), "{:?}", names.collect::<Vec<_>>());
 }
 
+/// Today's rules are asked for a whole URL alone: by what is left of one, what they refuse by its query would be permitted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_url_whose_query_was_not_written_nobody_knows_what_is_permitted_today() {
+    for (form, reason) in [("keep", "robots.disallow"), ("drop", "not_rechecked"), ("hash", "not_rechecked")] {
+        let home = TempDir::new().unwrap();
+        let answers = ["User-agent: *\nAllow: /\n", "User-agent: *\nDisallow: /*?name=\n"].map(Answer::text);
+        let site = Site::new().name("a.test").robots_answers(answers).page("/p?name=Ada", Answer::text("words"));
+        let served = Web::builder(3).site(site).build().unwrap().serve_names().await.unwrap();
+        let config = home.path().join(".config/comity");
+        fs::create_dir_all(&config).unwrap();
+        let text = format!(
+            "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\nquery = \"{form}\"\n\
+             [politeness]\ndelay = \"100ms\"\n[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
+             [fetch.resolve]\n\"a.test\" = \"127.0.0.1\"\n"
+        );
+        fs::write(config.join("config.toml"), text).unwrap();
+        let crawled = Crawled { dir: home.path().join("d"), home, served };
+        let seed = format!("{}?name=Ada", crawled.url("a"));
+        crawled.run(&["crawl", "--dir", crawled.dir.to_str().unwrap(), &seed].map(str::to_owned)).await;
+        let export = crawled.export("search", "today", &["--recheck", "--strict", "--format", "jsonl"]).await;
+        let reasons: Vec<_> = export.left.iter().map(|row| row["reason"].as_str().unwrap()).collect();
+        assert_eq!((reasons, export.urls().len()), (vec![reason], 0), "{form}");
+    }
+}
+
 #[test]
 fn of_a_changed_directory_none_is_made_and_the_same_crawl_gives_the_same_files() {
     let home = TempDir::new().unwrap();
