@@ -1,4 +1,5 @@
 use std::error::Error as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The exit codes of design §8.
@@ -68,14 +69,9 @@ impl Failure {
     }
 
     /// All that is wrong with a configuration file: exit 2.
-    pub(crate) fn problems(file: &str, problems: &[comity::config::Problem]) -> Self {
-        let line = |problem: &comity::config::Problem| {
-            let between = if problem.line.is_some() { ":" } else { ": " };
-            format!("{file}{between}{problem}")
-        };
-        let mut causes: Vec<String> = problems.iter().map(line).collect();
+    pub(crate) fn problems(file: &Path, mut causes: Vec<String>) -> Self {
         if causes.len() > 1 {
-            causes.insert(0, format!("{file}: {} problems", causes.len()));
+            causes.insert(0, format!("{}: {} problems", file.display(), causes.len()));
         }
         Self { code: 2, causes, hint: Some("`comity config keys` lists every key with its kind and range".to_owned()) }
     }

@@ -22,8 +22,7 @@ pub(crate) fn run(args: &ConfigCheckArgs) -> Result<Exit, Failure> {
         print(&object(&checked).to_string())?;
     } else {
         for problem in &checked.problems {
-            let between = if problem.line.is_some() { ":" } else { ": " };
-            print(&format!("{file}{between}{problem}"))?;
+            print(&line(&args.file, problem))?;
         }
     }
     if !checked.problems.is_empty() {
@@ -58,8 +57,14 @@ pub(crate) fn read_file(file: &PathBuf) -> Result<ConfigFile, Failure> {
         if text.is_empty() || problems.is_empty() {
             return error.into();
         }
-        Failure::problems(&file.display().to_string(), &problems)
+        Failure::problems(file, problems.iter().map(|problem| line(file, problem)).collect())
     })
+}
+
+/// `FILE:3:9: [crawl] scope: …`; without a place `FILE: …`.
+fn line(file: &Path, problem: &Problem) -> String {
+    let between = if problem.line.is_some() { ":" } else { ": " };
+    format!("{}{between}{problem}", file.display())
 }
 
 /// What `comity gateway` would refuse, for files that are meant for it. What is not there may come from elsewhere: a secret from a
