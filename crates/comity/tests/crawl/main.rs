@@ -6,6 +6,7 @@
 mod control;
 mod ends;
 mod exceptions;
+mod guide;
 mod handlers;
 mod hooks;
 mod hops;
