@@ -245,8 +245,18 @@ fn reload_and_optout_reach_the_crawl_that_runs() {
         "{}",
         stderr(&refused)
     );
+    let another = own(home.path(), "[agent]\nname = \"Another/1.0\"\n");
+    let refused = comity(home.path(), &["reload", text(&dir), "--config", text(&another)]);
+    let said = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("agent.name: ") && said.contains("--accept-config"),
+        "not what is wrong with the new name: {said}"
+    );
+    left_out(home.path(), &dir, &origins[0]);
     let output = crawl.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "every URL has its outcome: {}", stderr(&output));
+    left_out(home.path(), &dir, &origins[0]);
     assert_eq!((seen_by(&observer, 0), seen_by(&observer, 1)), (excluded, out));
     let output = comity(home.path(), &["reload", text(&dir)]);
     assert_eq!(output.status.code(), Some(6), "it is over: {}", stderr(&output));
@@ -362,4 +372,12 @@ fn what_cannot_be_reached_is_told_by_exit_code_and_hint() {
         assert!(stderr(&output).contains("hint: "), "{args:?}: {}", stderr(&output));
     }
     runtime.block_on(served.shutdown());
+}
+
+/// A seed that a pattern leaves out is refused, not queued to be refused.
+fn left_out(home: &Path, dir: &Path, origin: &str) {
+    let output = comity(home, &["frontier", "seed", text(dir), &format!("{origin}/late"), "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let row: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&row["outcome"], &row["reason"]), (&"refused".into(), &"url.scope".into()), "{row}");
 }

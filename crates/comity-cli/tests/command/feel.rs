@@ -240,6 +240,12 @@ fn a_new_crate_finds_the_checkout() {
         assert!(dir.join(path).join("Cargo.toml").is_file(), "{folder} {checkout}: {path}");
         assert_eq!(manifest.contains_key("workspace"), inside, "{folder} {checkout}");
     }
+    // Whoever has said who they are is not called by the crate's name; the flag is heard before both.
+    let init = ["init", "--agent", "HouseBot/3.1", "--contact", "https://example.com/house"];
+    assert!(comity(home.path(), &init).status.success());
+    assert!(new("work", "named", "../clone").status.success());
+    let settings = fs::read_to_string(home.path().join("work/named/crawl.toml")).unwrap();
+    assert!(settings.contains("name = \"HouseBot/3.1\"") && settings.contains("https://example.com/bot"), "{settings}");
     let wrong = new("work", "other", "nowhere");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("no checkout") && !home.path().join("work/other").exists(), "{}", stderr(&wrong));

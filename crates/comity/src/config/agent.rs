@@ -13,6 +13,15 @@ use super::file::{AgentSection, ArchiveSection};
 use super::{ConfigError, ConfigFile};
 
 impl AgentSection {
+    /// Tokens of an earlier layer belong to the name beside them: under another one that does not bear them they are nobody's.
+    pub(super) fn forget_tokens_of_another(&mut self, later: &Self) {
+        let (Some(before), Some(name)) = (&self.name, &later.name) else { return };
+        let is_borne = |token: &String| name.to_ascii_lowercase().contains(&token.to_ascii_lowercase());
+        if before != name && !self.tokens.iter().flatten().all(is_borne) {
+            self.tokens = None;
+        }
+    }
+
     /// Brings a relative key file to `folder`.
     pub(crate) fn anchor(&mut self, folder: &Path) {
         if let Some(file) = &mut self.signing_key {

@@ -469,16 +469,11 @@ impl ConfigFile {
 
     /// Lays `later` over this one: what it says wins, what it leaves out stays. Opt-out files add up.
     pub fn overlay(&mut self, later: Self) {
-        if later.grants.is_some() {
-            self.grants = later.grants;
-        }
-        if later.terms.is_some() {
-            self.terms = later.terms;
-        }
-        if later.overrides.is_some() {
-            self.overrides = later.overrides;
-        }
+        self.grants = later.grants.or(self.grants.take());
+        self.terms = later.terms.or(self.terms.take());
+        self.overrides = later.overrides.or(self.overrides.take());
         self.optout.join(later.optout);
+        self.agent.forget_tokens_of_another(&later.agent);
         self.agent.overlay(later.agent);
         self.crawl.overlay(later.crawl);
         self.revisit.overlay(later.revisit);

@@ -8,7 +8,7 @@ use comity_archive::{CrawlLock, Use};
 use comity_fetch::SystemClock;
 use comity_frontier::{DiskStore, Frontier, OtherRules};
 use comity_policy::Clock;
-use comity_url::{CrawlUrl, KeyHasher, UrlKey};
+use comity_url::{CrawlUrl, KeyHasher, Scope, UrlKey};
 
 use super::{ParkFile, Prints};
 use crate::config::{ConfigFile, CrawlConfig, QueueStore};
@@ -26,6 +26,8 @@ pub(super) struct Stopped {
     frontier: Arc<dyn Frontier>,
     clock: Arc<dyn Clock>,
     keys: Keys,
+    /// Its patterns are those that the crawl goes on under; what its seeds opened is not in it.
+    scope: Scope,
     sites: Sites,
     parks: Mutex<ParkFile>,
     prints: Prints,
@@ -49,6 +51,10 @@ impl Stopped {
 
     pub(super) fn key(&self, url: &CrawlUrl) -> UrlKey {
         self.keys.key(url, &self.sites)
+    }
+
+    pub(super) const fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -110,6 +116,7 @@ impl Stopped {
             dir: dir.to_owned(),
             frontier,
             keys: Keys::new(KeyHasher::new(key), config.keys),
+            scope: config.scope.clone(),
             sites: Sites::new(config.sitemaps, config.keys.clean_param),
             parks: Mutex::new(ParkFile::open(dir, clock.wall())?),
             prints: Prints::of(config.keys, key),

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use comity_frontier::Frontier;
 use comity_gate::Gate;
-use comity_policy::Clock;
+use comity_policy::{Clock, Reason};
 use comity_url::{CrawlUrl, UrlKey};
 
 use super::reload::slim;
@@ -135,6 +135,16 @@ impl Held {
             Self::Running(shared) => shared.keys.key(url, &shared.sites),
             Self::Stopped(stopped) => stopped.key(url),
         }
+    }
+
+    /// Why a seed would leave the queue unasked: a pattern that leaves it out. Seeds open the scope around them, and are judged by `include`
+    /// and `exclude` as every URL is.
+    pub(super) fn left_out(&self, url: &CrawlUrl) -> Option<Reason> {
+        let by_patterns = match self {
+            Self::Running(shared) => shared.scope().admits_by_patterns(url),
+            Self::Stopped(stopped) => stopped.scope().admits_by_patterns(url),
+        };
+        by_patterns.err().map(|_| Reason::UrlScope)
     }
 
     /// Opens the scope around URLs, in this run and in those that go on with it.

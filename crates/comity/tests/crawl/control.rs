@@ -185,12 +185,15 @@ async fn seeds_are_added_while_it_runs_and_belong_to_it() {
     let (net, observer) = web([pages("a.test", 20), pages("b.test", 3)]);
     let builder = crawler(&net, &["http://a.test/"])
         .dir(&crawl)
+        .exclude(["/left/"])
         .configure(|file| file.archive.min_free = Some(comity::config::ByteSize(0)));
     let mut steered = Steered::start(builder);
     fetched(&mut steered.progress, 3).await;
     let seeds = |texts: &[&str]| Op::Seed { urls: texts.iter().map(ToString::to_string).collect() };
-    let (rows, _) = steered.ask(seeds(&["http://b.test/", "http://a.test/"])).await;
-    assert_eq!((&rows[0]["outcome"], &rows[1]["outcome"]), (&"new".into(), &"seen".into()));
+    // One that a pattern leaves out opens no scope either; the others have their answers in their order.
+    let (rows, _) = steered.ask(seeds(&["http://c.test/left/x", "http://b.test/", "http://a.test/"])).await;
+    assert_eq!((&rows[0]["outcome"], &rows[0]["reason"]), (&"refused".into(), &"url.scope".into()));
+    assert_eq!((&rows[1]["outcome"], &rows[2]["outcome"]), (&"new".into(), &"seen".into()));
     let error = steered.control.ask(seeds(&["http://b.test/new", "b.test"])).await.unwrap_err();
     assert_eq!(error.fault, ControlFault::Usage);
     assert!(error.what.starts_with("\"b.test\": "), "{error}");
@@ -202,8 +205,10 @@ async fn seeds_are_added_while_it_runs_and_belong_to_it() {
     assert_eq!(error.fault, ControlFault::Engine, "the crawl is over: {error}");
     // Stopped, a crawl takes seeds too.
     let stopped = Control::stopped(&crawl).unwrap();
-    let rows = stopped.ask(seeds(&["http://b.test/", "http://a.test/later"])).await.unwrap().rows;
-    assert_eq!((&rows[0]["outcome"], &rows[1]["outcome"]), (&"seen".into(), &"new".into()));
+    let rows =
+        stopped.ask(seeds(&["http://b.test/", "http://a.test/left/", "http://a.test/later"])).await.unwrap().rows;
+    let outcomes: Vec<&Value> = rows.iter().map(|row| &row["outcome"]).collect();
+    assert_eq!(outcomes, ["seen", "refused", "new"]);
     let rows = stopped.ask(Op::Urls { origin: None, after: None, n: None }).await.unwrap().rows;
     assert_eq!((rows.len(), &rows[0]["url"], &rows[0]["seed"]), (1, &"http://a.test/later".into(), &true.into()));
 }

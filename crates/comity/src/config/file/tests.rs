@@ -17,3 +17,21 @@ fn later_layers_win_key_by_key() {
     assert_eq!(base.agent.contact.as_deref(), Some("a@b.c"));
     assert_eq!(base.crawl.max_pages, Some(5));
 }
+
+/// A crawl that is there knows the tokens of the name that it began under: another name has its own.
+#[test]
+fn tokens_of_a_name_go_with_it_unless_the_next_one_bears_them() {
+    let rows =
+        [("B/1", "", None), ("A/2", "", Some("A")), ("NewA/1", "", Some("A")), ("B/1", "tokens = [\"B\"]", Some("B"))];
+    for (name, tokens, wanted) in rows {
+        let mut file = ConfigFile::parse("[agent]\nname = \"A/1\"\ntokens = [\"A\"]\n", None).unwrap();
+        file.overlay(ConfigFile::parse(&format!("[agent]\nname = \"{name}\"\n{tokens}"), None).unwrap());
+        assert_eq!(file.agent.tokens.as_ref().map(|tokens| tokens[0].as_str()), wanted, "{name} {tokens}");
+    }
+    let mut tokens = ConfigFile::parse("[agent]\ntokens = [\"A\"]\n", None).unwrap();
+    tokens.overlay(ConfigFile::parse("[agent]\nname = \"B/1\"\n", None).unwrap());
+    assert!(
+        tokens.agent.tokens.is_some(),
+        "tokens beside no name are meant for whatever name comes, and are judged with it"
+    );
+}

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use comity_frontier::Frontier;
 use comity_policy::Clock;
-use comity_url::{CrawlUrl, UrlKey};
+use comity_url::{CrawlUrl, Scope, UrlKey};
 
 use super::{ParkFile, Prints};
 
@@ -31,6 +31,10 @@ impl Stopped {
     }
 
     pub(super) const fn dir(&self) -> &Path {
+        match *self {}
+    }
+
+    pub(super) const fn scope(&self) -> &Scope {
         match *self {}
     }
 
