@@ -50,39 +50,25 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    // In the order of the help: what a newcomer needs, what a crawl that is there is asked, sites and files, the command itself.
     /// Crawl a synthetic web on this machine, politely, and audit the crawl. Works offline.
     Demo(DemoArgs),
-    /// Crawl from URLs or a configuration file.
+    /// Write who you are, once, to your configuration.
+    Init(InitArgs),
+    /// Crawl from URLs or a configuration file; the same command goes on with a crawl that was stopped.
+    ///
+    /// Ctrl-C once finishes what is in flight, twice ends now; both lose nothing. Exit codes: 0 nothing is left, 2 usage, 3 a limit ended it, 4 something
+    /// waits or it was stopped, 5 storage, 6 network.
     Crawl(Box<CrawlArgs>),
-    /// Make a crate of your own: settings, the page about it, a test on a synthetic web.
-    New(NewArgs),
     /// What is configured: every setting and where it comes from; what is wrong with a file; the schema for editors.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Run the policy gateway: a polite forward proxy, and a decision API.
-    Gateway(GatewayArgs),
-    /// Write who you are, once, to your configuration.
-    Init(InitArgs),
-    /// Print the records of a crawl as JSON lines.
-    Records(RecordsArgs),
-    /// Check that the directory of a crawl still holds what was written: chain, WARC files, evidence, signatures.
-    Verify(VerifyArgs),
-    /// Write a crawl as one WACZ file, which replay tools open.
-    Wacz(WaczArgs),
-    /// Recompute a crawl's politeness and every decision from its WARC files and evidence alone.
-    Audit(AuditArgs),
-    /// Everything that a crawl holds about one origin, in one file that proves itself.
-    Dossier(DossierArgs),
-    /// The part of a crawl that may be used for a purpose, what was left out and why; or the crawl as a table.
-    Export(ExportCommand),
-    /// What a crawl was told to do, in sentences; or the crawl part of a public summary of training content.
-    Report(ReportArgs),
-    /// Take what was named out of a crawl, and leave the chain of its records whole.
-    Erase(Box<EraseArgs>),
-    /// Erase what is older than `[archive] keep_payload` and `keep_records` say.
-    Prune(PruneArgs),
     /// Why a URL was or was not fetched, from the records of a crawl.
     Explain(ExplainArgs),
+    /// What happened in a crawl, as a text or a page with plots; or the rules it ran under; or its part of a public summary of training content.
+    Report(ReportArgs),
+    /// Print the records of a crawl as JSON lines.
+    Records(RecordsArgs),
     /// What a crawl has queued, and what it is to do with it; while it runs, or stopped.
     #[command(subcommand)]
     Frontier(FrontierCommand),
@@ -91,23 +77,41 @@ pub(crate) enum Command {
     /// Who is not to be visited at all.
     #[command(subcommand)]
     Optout(OptoutCommand),
+    /// Recompute a crawl's politeness and every decision from its WARC files and evidence alone.
+    Audit(AuditArgs),
+    /// Check that the directory of a crawl still holds what was written: chain, WARC files, evidence, signatures.
+    Verify(VerifyArgs),
+    /// The part of a crawl that may be used for a purpose, what was left out and why; or the crawl as a table.
+    Export(ExportCommand),
+    /// Write a crawl as one WACZ file, which replay tools open.
+    Wacz(WaczArgs),
+    /// Everything that a crawl holds about one origin, in one file that proves itself.
+    Dossier(DossierArgs),
+    /// Take what was named out of a crawl, and leave the chain of its records whole.
+    Erase(Box<EraseArgs>),
+    /// Erase what is older than `[archive] keep_payload` and `keep_records` say.
+    Prune(PruneArgs),
+    /// What many sites ask for: robots.txt and tdmrep.json of each origin of a list, and a report with denominators.
+    Survey(Box<SurveyArgs>),
+    /// Run the policy gateway: a polite forward proxy, and a decision API.
+    Gateway(GatewayArgs),
     /// What a robots.txt means.
     #[command(subcommand)]
     Robots(RobotsCommand),
+    /// What a site says about the uses of its content: every statement, where it stands, and the verdict per purpose.
+    Signals(SignalsArgs),
     /// What a page says: charset, base, title, links, metas; one JSON object. Any bytes give an answer.
     Extract(ExtractArgs),
     /// What a sitemap or feed lists: a JSON line for each entry.
     Sitemap(SitemapArgs),
-    /// What a site says about the uses of its content: every statement, where it stands, and the verdict per purpose.
-    Signals(SignalsArgs),
-    /// What many sites ask for: robots.txt and tdmrep.json of each origin of a list, and a report with denominators.
-    Survey(Box<SurveyArgs>),
     /// What a URL is to comity.
     #[command(subcommand)]
     Url(UrlCommand),
     /// Who we are towards sites.
     #[command(subcommand)]
     Identity(IdentityCommand),
+    /// Make a crate of your own: settings, the page about it, a test on a synthetic web.
+    New(NewArgs),
     /// Print what makes a shell complete commands and flags.
     Completions(CompletionsArgs),
     /// Print the manual page of the command, or write those of all commands.
@@ -161,7 +165,7 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "NAME/VERSION")]
     pub(crate) agent: Option<String>,
     /// URL or e-mail address at which a site reaches you [default: asked for, on a terminal].
-    #[arg(long)]
+    #[arg(long, value_name = "URL|E-MAIL")]
     pub(crate) contact: Option<String>,
     /// What the content is wanted for; may be repeated [default: search].
     #[arg(long, value_name = "PURPOSE")]
@@ -197,7 +201,7 @@ pub(crate) struct WaczArgs {
     /// The crawl directory.
     pub(crate) dir: PathBuf,
     /// The file to write; it must not exist.
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// A title for people; the name of the crawl unless given.
     #[arg(long)]
@@ -230,12 +234,13 @@ pub(crate) struct AuditArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "comity explain <URL> --dir <DIR> [--json | --html]")]
 pub(crate) struct ExplainArgs {
-    /// The URL.
+    /// The URL, as it was crawled, or as it is written in a page.
     pub(crate) url: String,
-    /// The crawl directory: `comity crawl` says at its start where it crawls into.
+    /// The crawl directory: `comity crawl` says at its start where it crawls into. Required.
     #[arg(long)]
-    pub(crate) dir: PathBuf,
+    pub(crate) dir: Option<PathBuf>,
     /// The records as JSON lines.
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,

@@ -16,6 +16,10 @@ fn the_shop_meets_its_expectations() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "101 expectations, 0 missed\n"), "{}", ran.err);
     assert_eq!(test("shop.robots.txt", &["--json"]).json(), json!({"misses": []}));
     assert_eq!(test("shop.robots.txt", &["--origin", "https://shop.example"]).code, 0);
+    // The file as a word, as `lint` and `agents` take it.
+    let (file, expect) = (fixture("shop.robots.txt"), fixture("shop.expect.toml"));
+    assert_eq!(robots(&["test", &file, "--expect", &expect], b"").out, "101 expectations, 0 missed\n");
+    assert_eq!(robots(&["test", "--expect", &expect], b"").code, 2);
 }
 
 #[test]

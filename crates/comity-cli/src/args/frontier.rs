@@ -64,7 +64,7 @@ pub(crate) struct FrontierWhich {
 pub(crate) struct FrontierPark {
     /// The crawl directory.
     pub(crate) dir: PathBuf,
-    /// The origin: https://a.test
+    /// The origin: https://a.test; a URL stands for its whole origin.
     pub(crate) origin: String,
     /// Why: it stands in every list.
     #[arg(long)]
@@ -84,7 +84,7 @@ pub(crate) struct FrontierPark {
 pub(crate) struct FrontierRelease {
     /// The crawl directory.
     pub(crate) dir: PathBuf,
-    /// The origin: https://a.test
+    /// The origin: https://a.test; a URL stands for its whole origin.
     pub(crate) origin: String,
     /// One JSON object.
     #[arg(long)]

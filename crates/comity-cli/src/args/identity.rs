@@ -24,7 +24,7 @@ pub(crate) enum KeyCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// A configuration file; wins over your own [default: your own alone].
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// One JSON object.
     #[arg(long)]
@@ -37,7 +37,7 @@ pub(crate) struct PageArgs {
     #[arg(long)]
     pub(crate) dir: PathBuf,
     /// A configuration file; wins over your own [default: your own alone].
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Where a person answers, e-mail address or URL, when the contact is only the URL of this page [default: the contact, or From].
     #[arg(long, value_name = "E-MAIL|URL")]
@@ -59,7 +59,7 @@ pub(crate) struct PageArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RangesArgs {
     /// A configuration file; wins over your own [default: your own alone].
-    #[arg(long)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct ManArgs {
 pub(crate) struct NewArgs {
     /// Name of the crate, and of the folder, which must not exist: lower-case letters, digits and -.
     pub(crate) name: String,
-    /// User-Agent name and version [default: made of NAME].
+    /// User-Agent name and version [default: that of `comity init`, else made of NAME].
     #[arg(long, value_name = "NAME/VERSION")]
     pub(crate) agent: Option<String>,
     /// URL or e-mail address at which a site reaches you [default: that of `comity init`, else one to fill in].

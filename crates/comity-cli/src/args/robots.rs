@@ -69,7 +69,10 @@ pub(crate) struct LintArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TestArgs {
     /// The robots.txt, or - for standard input; without it, that of --origin is asked for.
-    #[arg(long, value_name = "FILE|-", required_unless_present = "origin")]
+    #[arg(value_name = "FILE|-", required_unless_present_any = ["robots", "origin"], conflicts_with = "robots")]
+    pub(crate) file: Option<PathBuf>,
+    /// The same as FILE, under the name that `check` and `explain` have for it: instead of FILE.
+    #[arg(long, value_name = "FILE|-")]
     pub(crate) robots: Option<PathBuf>,
     /// The origin that the file belongs to: expected URLs of others are an error [default: unknown].
     #[arg(long)]
@@ -160,7 +163,7 @@ pub(crate) struct AskerArgs {
     #[arg(long = "agent", value_name = "NAME/VERSION")]
     pub(crate) name: Option<String>,
     /// URL or e-mail address at which the site reaches you; default: that of `comity init`.
-    #[arg(long)]
+    #[arg(long, value_name = "URL|E-MAIL")]
     pub(crate) contact: Option<String>,
     /// A non-public network that may be connected to; may be repeated.
     #[arg(long, value_name = "NETWORK")]

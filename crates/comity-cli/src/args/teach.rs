@@ -47,7 +47,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("audit", "comity audit crawl --floor 1s"),
     ("dossier", "comity dossier https://example.com --dir crawl"),
     ("export", "comity export crawl --for search --out usable --recheck"),
-    ("report", "comity report crawl --policy"),
+    ("report", "comity report crawl --html report.html"),
     (
         "erase",
         "comity erase crawl --url https://example.com/p --reason \"asked by its author\" --request T-17 --dry-run",
@@ -71,7 +71,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("robots check", "comity robots check --robots robots.txt --agent MyBot /private/page"),
     ("robots explain", "comity robots explain --robots robots.txt --agent MyBot /private/page"),
     ("robots lint", "comity robots lint robots.txt --origin https://example.com"),
-    ("robots test", "comity robots test --robots robots.txt --expect expected.toml"),
+    ("robots test", "comity robots test robots.txt --expect expected.toml"),
     ("robots diff", "comity robots diff old.txt new.txt --urls urls.txt --exit-code"),
     ("robots agents", "comity robots agents robots.txt --url /blog/"),
     ("robots fetch", "comity robots fetch https://example.com"),

@@ -121,3 +121,26 @@ fn a_line_that_was_changed_is_not_said_to_be_signed() {
         assert_eq!(text.contains("NOT as then"), what == "its pattern", "{what}: {text}");
     }
 }
+
+/// What a newcomer leaves out is named: the folder that stands here, the origin of the crawl.
+#[test]
+fn what_was_left_out_is_completed_in_the_hint() {
+    let here = TempDir::new().unwrap();
+    let explain = |args: &[&str]| {
+        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_comity"))
+            .args(args)
+            .current_dir(here.path())
+            .env("HOME", here.path())
+            .env_remove("XDG_CONFIG_HOME")
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{}", stderr(&ran));
+        stderr(&ran)
+    };
+    assert!(explain(&["explain", REFUSED]).contains("none stands here"));
+    copy_tree(&fixture("v2"), &here.path().join("crawl-1"));
+    let told = explain(&["explain", REFUSED]);
+    assert!(told.contains(&format!("hint: comity explain {REFUSED} --dir crawl-1\n")), "{told}");
+    let told = explain(&["explain", "/private/diary", "--dir", "crawl-1"]);
+    assert!(told.contains(REFUSED), "{told}");
+}

@@ -3,6 +3,7 @@
 mod copy;
 mod found;
 mod html;
+mod meant;
 mod queued;
 mod since;
 mod text;
@@ -20,14 +21,11 @@ use crate::exit::{Exit, Failure};
 
 /// For people as text or as a page, for programs the records themselves.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
-    let url = CrawlUrl::parse(&args.url).map_err(|error| {
-        let failure = Failure::usage(format!("{:?}: {error}", args.url));
-        let is_part = !args.url.contains("://");
-        if is_part { failure.hint("give the whole URL, with https://, as `comity records` prints it") } else { failure }
-    })?;
-    let found = Found::all(&args.dir, &url)?;
+    let dir = args.dir.as_deref().ok_or_else(|| meant::no_dir(&args.url))?;
+    let url = CrawlUrl::parse(&args.url).map_err(|error| meant::no_url(&args.url, &error, dir))?;
+    let found = Found::all(dir, &url)?;
     // Before its state is opened: a crawl is one process's at a time.
-    let (queued, unknown) = match found.is_empty().then(|| queued::look(&args.dir, &url)) {
+    let (queued, unknown) = match found.is_empty().then(|| queued::look(dir, &url)) {
         Some(Ok(queued)) => (queued, NOT_FOUND.to_owned()),
         // Nothing is on record, and that is known.
         Some(Err(error)) => {
@@ -35,7 +33,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         }
         None => (None, String::new()),
     };
-    let today = if args.json { Vec::new() } else { today::in_force(&args.dir, &url) };
+    let today = if args.json { Vec::new() } else { today::in_force(dir, &url) };
     if args.html {
         print(html::page(&url, (&found, queued.as_ref(), &unknown), &today).trim_end())?;
     } else if let Some(queued) = &queued {

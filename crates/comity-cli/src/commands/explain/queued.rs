@@ -158,7 +158,7 @@ impl Queued {
         let clock = why.and_then(Reason::from_code).map(|reason| format!(": {}", reason.text())).unwrap_or_default();
         let why = why.map(|why| format!(" ({why}{clock})")).unwrap_or_default();
         let asked = self.since.asked_last.as_deref();
-        let asked = asked.map(|at| format!("; last asked until {at}")).unwrap_or_default();
+        let asked = asked.map(|at| format!("; last asked at {at}")).unwrap_or_default();
         let seconds = self.origin["wait_ms"].as_f64().map_or(0.0, |wait| wait / 1000.0);
         let state = match text("state")? {
             // What its clocks would say is counted anew by whoever asks, until somebody runs it.
@@ -203,7 +203,7 @@ mod tests {
         let rows = [
             (
                 json!({"origin": "http://a.test", "state": "waits", "reason": "rate.origin", "wait_ms": 1500, "queued": 2, "done": 1}),
-                "due in 1.5 s (rate.origin: the origin's own floor or adaptive delay runs); last asked until 2026-12-01T02:08:43Z; 2 queued",
+                "due in 1.5 s (rate.origin: the origin's own floor or adaptive delay runs); last asked at 2026-12-01T02:08:43Z; 2 queued",
             ),
             (
                 json!({"origin": "http://a.test", "state": "robots", "reason": "robots", "queued": 2, "done": 1}),

@@ -6,6 +6,8 @@ use comity::policy::{Clock as _, WallTime};
 use comity_gate::{OptOutReading, RememberedOrigin, StateDir};
 use comity_url::CrawlUrl;
 
+use crate::commands::many;
+
 /// What the crawl's configuration holds for the URL's origin today: its records tell what held when they were written.
 pub(super) fn in_force(dir: &std::path::Path, url: &CrawlUrl) -> Vec<String> {
     let file = ConfigFile::read(&dir.join("crawl.toml"));
@@ -49,8 +51,11 @@ fn told(found: &RememberedOrigin, now: WallTime) -> Vec<String> {
     }
     if let Some(failing) = &found.life.failing {
         say(format!(
-            "robots.txt unreachable since {} ({}), {} tries, the next {}",
-            failing.since, failing.cause, failing.attempts, failing.next_try
+            "robots.txt unreachable since {} ({}), {}, the next {}",
+            failing.since,
+            failing.cause,
+            many(failing.attempts.into(), "try"),
+            failing.next_try
         ));
     }
     let left_alone = [("parked", found.pace.parked_until), ("backs off", found.pace.backoff_until)];

@@ -24,7 +24,7 @@ pub(super) fn stats(args: &FrontierStats) -> Result<Exit, Failure> {
         format!("crawl      {state}, {}, {} open", many(n("origins"), "origin"), many(n("in_flight"), "request")),
         format!("queued     {}, {} more under way", many(n("queued"), "URL"), n("leased")),
         format!("settled    {} done, {} refused, {} failed", n("done"), n("refused"), n("failed")),
-        format!("parked     {} origins by the operator; {} origins wait until told", n("parked"), n("stuck")),
+        format!("parked     {} by the operator; {} until told", many(n("parked"), "origin"), held(n("stuck"))),
     ];
     if n("damaged") > 0 {
         lines.push(format!("damaged    {} records of the queue cannot be read", n("damaged")));
@@ -45,9 +45,7 @@ pub(super) fn list(args: &FrontierList) -> Result<Exit, Failure> {
     let mut crawl = Crawl::reach(&args.dir)?;
     if !crawl.is_running() && !args.json {
         let dir = args.dir.display();
-        eprintln!(
-            "note: the crawl is stopped: nothing is asked until `comity crawl --dir {dir}` goes on, whatever waits are told"
-        );
+        eprintln!("note: the crawl is stopped: nothing is asked until `comity crawl --dir {dir}` goes on");
     }
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let (mut shown, mut next) = (0, Value::Null);
@@ -55,7 +53,7 @@ pub(super) fn list(args: &FrontierList) -> Result<Exit, Failure> {
         let n = Some(PAGE.min(limit - shown));
         let answer = crawl.ask(request(args, next, n)?)?;
         for row in answer.rows {
-            print(&if args.json { row.to_string() } else { line(args, &row) })?;
+            print(&if args.json { row.to_string() } else { line(args, &row, crawl.is_running()) })?;
             shown += 1;
         }
         next = answer.about["next"].clone();
@@ -87,7 +85,12 @@ fn request(args: &FrontierList, after: Value, n: Option<usize>) -> Result<Op, Fa
     Ok(Op::List { filter, after: serde_json::from_value(after).map_err(wrong)?, n })
 }
 
-fn line(args: &FrontierList, row: &Value) -> String {
+/// `1 origin waits`, `2 origins wait`.
+fn held(n: u64) -> String {
+    format!("{} {}", many(n, "origin"), if n == 1 { "waits" } else { "wait" })
+}
+
+fn line(args: &FrontierList, row: &Value, is_running: bool) -> String {
     let text = |key: &str| row[key].as_str().unwrap_or_default();
     if args.which.parked {
         let until = row["until"].as_str().map_or_else(|| "until released".to_owned(), |until| format!("until {until}"));
@@ -104,8 +107,13 @@ fn line(args: &FrontierList, row: &Value) -> String {
             None => format!("(a record that cannot be read, number {})", row["sequence"]),
         };
     }
+    let why = text("reason");
+    // What a stopped crawl waits for by its own clocks is counted from now each time that it is asked.
+    if !is_running && matches!(text("state"), "waits" | "due") && (why == "ok" || why.starts_with("rate.")) {
+        return format!("{}  {} queued, for when the crawl goes on", text("origin"), row["queued"]);
+    }
     let wait = row["wait_ms"].as_u64().filter(|_| text("state") == "waits");
     let wait = wait.map(|wait| format!(" {:.1} s", wait as f64 / 1000.0)).unwrap_or_default();
-    let why = if matches!(text("reason"), "ok" | "robots") { String::new() } else { format!(" ({})", text("reason")) };
+    let why = if matches!(why, "ok" | "robots") { String::new() } else { format!(" ({why})") };
     format!("{}  {} queued, {}{wait}{why}", text("origin"), row["queued"], text("state"))
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
     }
     let checkout = Checkout::find(args.comity.as_deref(), &args.name)?;
     let own = settings::of_user()?.agent;
-    let agent = args.agent.clone().unwrap_or_else(|| agent_of(&args.name));
+    let agent = args.agent.clone().or(own.name).unwrap_or_else(|| agent_of(&args.name));
     let contact = args.contact.clone().or(own.contact).unwrap_or_else(|| TO_FILL_IN.to_owned());
     let filled = |text: &str| {
         text.replace("{{name}}", &args.name)
@@ -59,7 +59,9 @@ pub(crate) fn run(args: &NewArgs) -> Result<Exit, Failure> {
         write(&dir.join(path), text)?;
     }
     let to_fill = if contact == TO_FILL_IN { "\nfirst: put your own contact into crawl.toml" } else { "" };
-    print(&format!("wrote {}{to_fill}\nnext: cd {} && cargo test", dir.display(), dir.display()))?;
+    // Sites know it by this name, which the one of the crate need not be.
+    let calls = format!("it calls itself {agent}, and says {contact} (--agent, --contact, or crawl.toml)");
+    print(&format!("wrote {}\n{calls}{to_fill}\nnext: cd {} && cargo test", dir.display(), dir.display()))?;
     Ok(Exit::Done)
 }
 

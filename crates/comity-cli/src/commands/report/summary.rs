@@ -128,9 +128,7 @@ impl Summary<'_> {
         let optouts = self.counts.left.not_fetched.get("optout").copied().unwrap_or(0);
         let _ = writeln!(text, "- URLs that were not asked for because of an opt-out: {optouts}");
         if !self.counts.purposes.is_empty() {
-            text.push_str(
-                "\n| purpose | proceed | refuse | of both, nobody had said anything |\n|---|---:|---:|---:|\n",
-            );
+            text.push_str("\n| purpose | proceed | refuse | where nobody had said anything |\n|---|---:|---:|---:|\n");
             for (purpose, one) in &self.counts.purposes {
                 let _ =
                     writeln!(text, "| {} | {} | {} | {} |", plain(purpose), one.proceed, one.refuse, one.unspecified);

@@ -9,7 +9,7 @@ use super::asked::Asked;
 use super::{answer, input};
 use crate::args::{DialectArg, TestArgs};
 use crate::commands::asker;
-use crate::commands::print;
+use crate::commands::{many, print};
 use crate::exit::{Exit, Failure};
 
 /// The file of expectations: `[[expect]]` tables.
@@ -44,10 +44,10 @@ struct Miss {
 pub(super) fn run(args: &TestArgs) -> Result<Exit, Failure> {
     let origin = args.origin.as_deref().map(input::parse_origin).transpose()?;
     let expectations = read(&args.expect, origin.as_ref())?;
-    let robots = match (&args.robots, &origin) {
+    let robots = match (args.robots.as_ref().or(args.file.as_ref()), &origin) {
         (Some(path), _) => input::robots(path)?,
         (None, Some(origin)) => asker::robots(&args.asker, origin)?,
-        (None, None) => return Err(Failure::usage("neither --robots nor --origin is given")),
+        (None, None) => return Err(Failure::usage("neither a robots.txt nor --origin is given")),
     };
     let mut misses = Vec::new();
     let mut asked = 0;
@@ -64,7 +64,7 @@ pub(super) fn run(args: &TestArgs) -> Result<Exit, Failure> {
         for miss in &misses {
             print(&miss.text())?;
         }
-        print(&format!("{asked} expectations, {} missed", misses.len()))?;
+        print(&format!("{}, {} missed", many(asked as u64, "expectation"), misses.len()))?;
     }
     Ok(if misses.is_empty() { Exit::Done } else { Exit::Findings })
 }

@@ -61,9 +61,10 @@ fn answer_line(line: &str) -> Value {
         .unwrap_or_else(|error| json!({"error": error}))
 }
 
-/// The product token of the user's own configuration, if it names one.
-fn own_token() -> Result<Option<String>, Failure> {
-    let name = crate::settings::of_user()?.agent.name;
+/// The product token that a file is read for: that of the flag, else of the user's own configuration, if it names one.
+fn own_token(flag: Option<&String>) -> Result<Option<String>, Failure> {
+    let name =
+        flag.cloned().map_or_else(|| crate::settings::of_user().map(|own| own.agent.name), |name| Ok(Some(name)))?;
     Ok(name.and_then(|name| name.split(['/', ' ']).next().map(str::to_owned)))
 }
 
@@ -82,7 +83,7 @@ fn of_file(args: &SignalsArgs, path: &Path) -> Result<Vec<Case>, Failure> {
     }
     let url = input::url(&args.url)?;
     let mut case = Case::of_url(url.as_str());
-    case.agent = own_token()?;
+    case.agent = own_token(args.asker.name.as_ref())?;
     match text.trim_start().chars().next() {
         Some('{') => {
             let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());

@@ -21,7 +21,12 @@ pub(super) fn table(case: &Case, found: &Found) -> String {
     out.push_str("\nverdicts\n");
     out.push_str(&rows(Purpose::ALL.into_iter().map(|purpose| verdict(found, purpose))));
     let statements = found.signals.preferences.statements();
-    out.push_str(if statements.is_empty() { "\nnobody said anything about a use\n" } else { "\nstatements\n" });
+    out.push_str(match (statements.is_empty(), found.signals.access) {
+        (false, _) => "\nstatements\n",
+        (true, true) => "\nnobody said anything about a use\n",
+        // draft-ietf-aipref-attach: what may not be crawled has no preference of the file that says so.
+        (true, false) => "\nno statement on a use holds here: those of robots.txt are for what may be crawled\n",
+    });
     out.push_str(&rows(statements.iter().map(statement)));
     section(&mut out, "superseded", superseded(found));
     section(

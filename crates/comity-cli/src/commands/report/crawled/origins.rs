@@ -13,7 +13,7 @@ use super::totals::{Fate, Pages, moment};
 
 /// Violations, and longest pauses, that are listed; all are counted.
 const MOST_VIOLATIONS: usize = 100;
-const MOST_PAUSES: usize = 20;
+pub(super) const MOST_PAUSES: usize = 20;
 
 /// One origin.
 #[derive(Debug, Default, Serialize)]

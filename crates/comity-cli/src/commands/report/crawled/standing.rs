@@ -78,7 +78,11 @@ impl Standing {
         let n = |key: &str| answer[key].as_u64().unwrap_or_default();
         let waits = |row: &serde_json::Value| {
             let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-            Waits { origin: text("origin"), queued: row["queued"].as_u64().unwrap_or_default(), says: text("says") }
+            // Own clocks of a stopped crawl are counted from now each time that it is asked, and nobody waits for them.
+            let is_counted_anew =
+                answer["running"] != true && row["wait_ms"].is_u64() && text("reason").starts_with("rate.");
+            let says = if is_counted_anew { "until the crawl goes on".to_owned() } else { text("says") };
+            Waits { origin: text("origin"), queued: row["queued"].as_u64().unwrap_or_default(), says }
         };
         Self {
             left: Some(n("queued") + n("leased")),

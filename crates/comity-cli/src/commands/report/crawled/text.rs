@@ -42,21 +42,24 @@ pub(super) fn text(report: &Report) -> String {
     lines.push(("politeness", politeness(report)));
     lines.extend(waited(report));
     for one in report.standing.waiting.iter().take(SHOWN) {
-        lines.push(("waits", format!("{} ({} URLs): {}", one.origin, one.queued, one.says)));
+        lines.push(("waits", format!("{} ({}): {}", one.origin, many(one.queued, "URL"), one.says)));
     }
     if let Some(left) = report.standing.left {
-        lines.push(("left", format!("{left} URLs")));
+        lines.push(("left", many(left, "URL")));
     }
     let denied = totals.signals.iter().filter(|((_, _, verdict), _)| verdict == "denied").map(|(_, n)| n).sum::<u64>();
-    lines.push(("signals", format!("{} kinds of statement; {denied} times a denial", totals.signals.len())));
+    lines.push((
+        "signals",
+        format!("{} of statement; {} of a use", many(totals.signals.len() as u64, "kind"), many(denied, "denial")),
+    ));
     for (id, used) in &report.exceptions.overrides {
-        lines.push(("override", format!("{id}: {} requests", used.requests)));
+        lines.push(("override", format!("{id}: {}", many(used.requests, "request"))));
     }
     for (grant, records) in &report.exceptions.grants {
-        lines.push(("grant", format!("{grant}: {records} records")));
+        lines.push(("grant", format!("{grant}: {}", many(*records, "record"))));
     }
     for (kind, of) in &evidence.kinds {
-        lines.push(("evidence", format!("{kind}: {} sightings, {} copies", of.sightings, of.copies)));
+        lines.push(("evidence", format!("{kind}: {}, {}", many(of.sightings, "sighting"), many(of.copies, "copy"))));
     }
     if report.chain.tombstones > 0 {
         lines.push(("erased", format!("{} records", report.chain.tombstones)));

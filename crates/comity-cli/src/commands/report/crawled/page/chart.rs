@@ -72,7 +72,7 @@ pub(super) fn timeline(line: &Timeline, body: &mut String) {
     open("time-plot", &told, HEIGHT, body);
     let _ = write!(body, "<path class=\"grid\" d=\"M0 0H{WIDTH}M0 {}H{WIDTH}M0 {HEIGHT}H{WIDTH}\"/>", HEIGHT / 2.0);
     let step = WIDTH / rows.len() as f64;
-    let scale = HEIGHT / most.max(1) as f64;
+    let scale = HEIGHT / top(most) as f64;
     for (n, (_, one)) in rows.iter().enumerate() {
         let (x, mut y) = (n as f64 * step, HEIGHT);
         for (class, count) in [("ok", one.answered), ("skip", one.skipped), ("bad", one.failed)] {
@@ -107,8 +107,14 @@ pub(super) fn open(id: &str, told: &str, height: f64, body: &mut String) {
 
 /// The most, the half and nothing, beside the lines that are drawn there.
 fn numbers(most: u64, body: &mut String) {
-    let half = if most >= 2 { grouped(most / 2) } else { String::new() };
-    let _ = write!(body, "<div class=\"up\"><span>{}</span><span>{half}</span><span>0</span></div>", grouped(most));
+    let top = top(most);
+    let half = if top >= 2 { grouped(top / 2) } else { String::new() };
+    let _ = write!(body, "<div class=\"up\"><span>{}</span><span>{half}</span><span>0</span></div>", grouped(top));
+}
+
+/// The upper end of the scale: even, so that the line in the middle stands for the number beside it.
+const fn top(most: u64) -> u64 {
+    if most < 2 { 1 } else { most.saturating_add(most % 2) }
 }
 
 /// `2026-11-30 13:36:54`.

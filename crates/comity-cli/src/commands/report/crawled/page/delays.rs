@@ -53,9 +53,9 @@ pub(super) fn delays(report: &Report, body: &mut String) {
         }
     }
     let told = format!(
-        "{} origins, a row for each delay that was due (Crawl-delay or own floor): the time that was left between two requests where it \
+        "{}, a row for each delay that was due (Crawl-delay or own floor): the time that was left between two requests where it \
          was nearest to that, as a multiple of it. On the line is as asked, to the right is politer.",
-        grouped(all)
+        if all == 1 { "1 origin".to_owned() } else { format!("{} origins", grouped(all)) }
     );
     body.push_str("<figure>\n<div class=\"plot delays\">");
     for (n, row) in rows.values().enumerate() {

@@ -75,7 +75,7 @@ fn head(report: &Report, body: &mut String) {
         ("", bytes(pages.bytes), "of bodies"),
         ("", grouped(pages.skipped), "not asked for"),
         ("", grouped(pages.failed), "failed"),
-        (class, grouped(violations), "before a Crawl-delay or our own floor had run out, or against a Disallow"),
+        (class, grouped(violations), "requests too early, or against a Disallow"),
     ];
     body.push_str("<ul class=\"cards\">\n");
     for (class, number, label) in cards {

@@ -44,6 +44,7 @@ fn row(origin: &Origin) -> Vec<String> {
     let longest = gaps.longest.map(|one| format!("{}: {}", seconds(&one.gap_ms), one.clock.text()));
     let robots = origin.robots.as_ref().map(|state| {
         let digest = origin.digest.as_deref().and_then(|hex| hex.get(..12));
+        let state = state.replace('_', " ");
         digest.map_or_else(|| state.clone(), |digest| format!("{state} {digest}…"))
     });
     vec![

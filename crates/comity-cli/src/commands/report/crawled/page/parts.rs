@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::Report;
-use super::super::origins::Placed;
+use super::super::origins::{MOST_PAUSES, Origin};
 use super::super::pauses::Clock;
 use super::super::series::Powers;
 use super::super::text::{bytes, grouped, politeness as in_a_line, seconds};
@@ -38,7 +38,7 @@ pub(super) fn politeness(report: &Report, body: &mut String) {
         );
     }
     if adjusted > 0 || origins.against_rule > 0 {
-        let columns = [("origin", false), ("when (UTC)", false), ("gap", true), ("due", true), ("line", true)];
+        let columns = [("origin", false), ("when (UTC)", false), ("gap", true), ("due", true), ("record", true)];
         let rows = origins.violations.iter().map(|one| {
             let pause = &one.pause;
             vec![
@@ -146,7 +146,7 @@ pub(super) fn waits(report: &Report, body: &mut String) {
             body,
         );
     }
-    longest(&report.origins.longest, body);
+    longest(&report.origins.all, body);
     if report.standing.waiting.is_empty() {
         return;
     }
@@ -156,20 +156,23 @@ pub(super) fn waits(report: &Report, body: &mut String) {
     table("Origins that wait still", &columns, rows, body);
 }
 
-fn longest(all: &[Placed], body: &mut String) {
-    if all.is_empty() {
+/// Of each origin one: of a site that is asked once a second all are alike.
+fn longest(all: &[Origin], body: &mut String) {
+    let mut paused: Vec<_> = all.iter().filter_map(|one| Some((one.gaps.longest.as_ref()?, one))).collect();
+    if paused.is_empty() {
         return;
     }
+    paused.sort_unstable_by(|a, b| b.0.gap_ms.cmp(&a.0.gap_ms).then_with(|| a.1.origin.cmp(&b.1.origin)));
+    paused.truncate(MOST_PAUSES);
     let columns = [
         ("origin", false),
         ("wait", true),
         ("due", true),
         ("until (UTC)", false),
         ("what bound", false),
-        ("line", true),
+        ("record", true),
     ];
-    let rows = all.iter().map(|one| {
-        let pause = &one.pause;
+    let rows = paused.into_iter().map(|(pause, one)| {
         let what = match (pause.clock, one.address) {
             (Clock::Address, Some(address)) => format!("{} {address}", pause.clock.text()),
             (clock, _) => clock.text().to_owned(),
@@ -183,7 +186,12 @@ fn longest(all: &[Placed], body: &mut String) {
             pause.seq.to_string(),
         ]
     });
-    table("The longest of them", &columns, rows, body);
+    table(
+        "The longest pause of each origin, and the record (the line of the chain) that ended it",
+        &columns,
+        rows,
+        body,
+    );
 }
 
 pub(super) fn signals(report: &Report, body: &mut String) {
@@ -199,7 +207,7 @@ pub(super) fn signals(report: &Report, body: &mut String) {
         table("Statements by carrier, use and verdict, and in how many records each takes part", &columns, rows, body);
     }
     let columns =
-        [("declared use", false), ("proceed", true), ("refuse", true), ("of both, nobody had said anything", true)];
+        [("declared use", false), ("proceed", true), ("refuse", true), ("where nobody had said anything", true)];
     let rows = totals.purposes_decided.iter().map(|(purpose, [proceed, refuse, unspecified])| {
         vec![purpose.clone(), grouped(*proceed), grouped(*refuse), grouped(*unspecified)]
     });
