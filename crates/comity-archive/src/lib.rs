@@ -119,7 +119,7 @@ pub use config::{ArchiveConfig, ConfigFacts, CrawlFacts, WarcFormat};
 pub use disk::{Backing, Disk, RealDisk};
 pub use dossier::{DOSSIER_SCHEMA, DossierCopy, DossierFacts, DossierPages, DossierSettings, write_dossier};
 pub use entropy::{Entropy, OsEntropy};
-pub use erase::{Depth, Erasure, ErasureReport, Listed, Named, REPORT_FILE, Told, files_that_name};
+pub use erase::{Depth, Erasure, ErasureReport, Listed, Named, REPORT_FILE, Told, files_that_name, meant};
 pub use error::ArchiveError;
 pub use event::{Basis, Context, Earlier, Event, Fetched, NotFetched, Target, TermsLink};
 pub use evidence::{EvidenceKind, EvidenceStore, Sighting};

@@ -49,17 +49,15 @@ impl QueryForm {
         [Self::Hash, Self::Drop].into_iter().find(|form| form.word() == Some(word))
     }
 
-    /// A URL, or a reference to one, as it is written.
+    /// A URL, or a reference to one, as it is written. What was written so before is no exception: a site may name its own URLs like that.
     #[must_use]
     pub fn text(self, text: &str) -> Cow<'_, str> {
-        // A fragment is no part of what is asked for, and may say as much as the query: it goes with it.
-        let before = text.split_once('#').map_or(text, |(before, _)| before);
-        let Some((path, query)) = before.split_once('?').filter(|_| self != Self::Keep) else {
-            return Cow::Borrowed(text);
-        };
-        if self == Self::Hash && is_hash(query) {
+        if self == Self::Keep {
             return Cow::Borrowed(text);
         }
+        // A fragment is no part of what is asked for, and may say as much as the query: it goes, whatever stands before it.
+        let before = text.split_once('#').map_or(text, |(before, _)| before);
+        let Some((path, _)) = before.split_once('?') else { return Cow::Borrowed(before) };
         let mut written = path.to_owned();
         if self == Self::Hash {
             let digest = sha256(before.as_bytes()).to_string();
@@ -113,7 +111,9 @@ impl QueryForm {
         if let Errand::Judged(decision) = errand {
             self.decision(decision);
         }
-        if let Some(earlier) = earlier {
+        // Of a run before this one it may be written so already, and of one that kept queries it is not.
+        if let Some(earlier) = earlier.as_mut().filter(|earlier| !(self == Self::Hash && stands_for_one(&earlier.url)))
+        {
             earlier.url = self.url(&earlier.url);
         }
         if capture.url.query().is_some() {
@@ -133,7 +133,7 @@ impl QueryForm {
         if let Basis::Decision(decision) = basis {
             self.decision(decision);
         }
-        if target.as_str().contains('?') {
+        if has_query(target.as_str()) {
             context.query = self;
         }
         context.via = context.via.as_ref().map(|url| self.url(url));
@@ -154,8 +154,8 @@ impl QueryForm {
     }
 
     /// The value of a field that names a URL, as it is written: whole, as the URL that it leads to; `None` where it stays.
-    pub(crate) fn reference(self, base: &CrawlUrl, value: &[u8]) -> Option<String> {
-        if self == Self::Keep || !value.contains(&b'?') {
+    fn reference(self, base: &CrawlUrl, value: &[u8]) -> Option<String> {
+        if self == Self::Keep || !may_say_more(value) {
             return None;
         }
         let text = String::from_utf8_lossy(value);
@@ -180,9 +180,18 @@ pub(crate) fn names_a_url(name: &[u8]) -> bool {
     [&b"location"[..], b"content-location"].iter().any(|field| name.eq_ignore_ascii_case(field))
 }
 
-/// Whether a query stands for another: what was written once is not written otherwise.
-fn is_hash(query: &str) -> bool {
-    let digits = query.strip_prefix(MARK);
+/// Whether the value of such a field may name more than a path.
+pub(crate) fn may_say_more(value: &[u8]) -> bool {
+    value.iter().any(|b| matches!(b, b'?' | b'#'))
+}
+
+fn has_query(text: &str) -> bool {
+    text.split('#').next().is_some_and(|before| before.contains('?'))
+}
+
+/// Whether the query of a URL of the archive's stands for another.
+pub(crate) fn stands_for_one(url: &CrawlUrl) -> bool {
+    let digits = url.query().and_then(|query| query.strip_prefix(MARK));
     digits.is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
@@ -191,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_written_as_its_form_says_and_once() {
+    fn a_query_is_written_as_its_form_says() {
         let hashed = |text: &str| QueryForm::Hash.text(text).into_owned();
         let rows = [
             ("http://a.test/x?name=Ada", "http://a.test/x"),
@@ -199,19 +208,24 @@ mod tests {
             ("http://a.test/x?a=?b", "http://a.test/x"),
             ("/x?a#b?c", "/x"),
             ("http://a.test/x", "http://a.test/x"),
-            ("http://a.test/x#a?b", "http://a.test/x#a?b"),
+            ("http://a.test/x#a?b", "http://a.test/x"),
+            ("http://a.test/x#name=Ada", "http://a.test/x"),
+            ("/x#?name=Ada", "/x"),
+            ("#name=Ada", ""),
         ];
         for (text, dropped) in rows {
             assert_eq!(QueryForm::Keep.text(text), text);
             assert_eq!(QueryForm::Drop.text(text), dropped, "{text}");
             let once = hashed(text);
             assert_eq!(once.split('?').next(), dropped.split('?').next(), "{text}");
-            assert_eq!(hashed(&once), once, "{text}");
+            assert_eq!(once.contains('?'), has_query(text), "{text}");
             assert!(!once.contains("Ada"), "{once}");
         }
         let ada = hashed("http://a.test/x?name=Ada");
         assert_eq!(ada.len(), "http://a.test/x?".len() + MARK.len() + DIGITS, "{ada}");
         assert_ne!(ada, hashed("http://a.test/x?name=Bob"));
+        // A site may name a URL as another is written: these are two pages.
+        assert_ne!(ada, hashed(&ada));
         assert_ne!(ada.split_once('?').unwrap().1, hashed("http://a.test/y?name=Ada").split_once('?').unwrap().1);
     }
 
@@ -230,6 +244,10 @@ mod tests {
         {
             let next = form.url(&base.join(location).unwrap());
             assert_eq!(form.reference(&base, location.as_bytes()).as_deref(), Some(next.as_str()), "{location}");
+        }
+        for form in [QueryForm::Hash, QueryForm::Drop] {
+            assert_eq!(form.reference(&base, b"/three#?name=Ada").as_deref(), Some("http://a.test/three"));
+            assert_eq!(form.reference(&base, b"#name=Ada").as_deref(), Some(form.url(&base).as_str()));
         }
         assert_eq!(QueryForm::Drop.reference(&base, b"/three"), None);
         assert_eq!(QueryForm::Keep.reference(&base, b"/three?q"), None);

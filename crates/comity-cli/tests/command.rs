@@ -28,6 +28,8 @@ mod hints;
 mod otlp;
 #[path = "command/queries.rs"]
 mod queries;
+#[path = "command/queries_erased.rs"]
+mod queries_erased;
 #[path = "command/report.rs"]
 mod report;
 #[path = "command/resume.rs"]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use comity_archive::{
-    Archive, CrawlLock, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, Use, files_that_name,
+    Archive, CrawlLock, Depth, Erasure, ErasureReport, Named, OsEntropy, RealDisk, Use, files_that_name, meant,
 };
 use comity_fetch::SystemClock;
 use comity_frontier::{DiskSettings, DiskStore, Forget, FrontierError, Keyspace, RecordMark, Store as _};
@@ -58,6 +58,9 @@ impl StoppedCrawl {
             .map_err(|e| Error::directory(format!("{}/crawl.toml cannot be read: {e}", dir.display())))?;
         let file: ConfigFile = toml::from_str(&text)
             .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
+        let form = CrawlConfig::resolve(file.clone())?.archive.query;
+        let forget = forget.map(|named| meant(dir, named, form));
+        let forget = forget.as_ref();
         let changed = forget.and_then(|named| without(&file, named));
         let new_text = match &changed {
             Some(changed) => Some(marking::resolved_text(changed)?),
@@ -100,7 +103,8 @@ impl StoppedCrawl {
             Vec::new()
         } else {
             // It is done: what cannot be looked through is told like what names it.
-            files_that_name(&self.dir, &erasure.named).unwrap_or_else(|error| vec![format!("unknown: {error}")])
+            let named = meant(&self.dir, &erasure.named, self.keeps.query);
+            files_that_name(&self.dir, &named).unwrap_or_else(|error| vec![format!("unknown: {error}")])
         };
         Ok(Erased { report, remembered: self.forgotten, left })
     }
@@ -120,7 +124,7 @@ impl StoppedCrawl {
 /// The configuration without the seeds that are named, and without the address of an origin's host; `None` where it has neither,
 /// and where it would be none any more.
 fn without(file: &ConfigFile, named: &Named) -> Option<CrawlConfig> {
-    let goes = |seed: &String| CrawlUrl::parse(seed).is_ok_and(|url| is_named(named, &url));
+    let goes = |seed: &String| CrawlUrl::parse(seed).is_ok_and(|url| named.is(&url));
     let mut kept = file.clone();
     if let Some(seeds) = &mut kept.crawl.seeds {
         seeds.retain(|seed| !goes(seed));
@@ -133,14 +137,6 @@ fn without(file: &ConfigFile, named: &Named) -> Option<CrawlConfig> {
         names.retain(|name, _| name != origin.host() || hosts.contains(name));
     }
     if kept == *file { None } else { CrawlConfig::resolve(kept).ok() }
-}
-
-fn is_named(named: &Named, url: &CrawlUrl) -> bool {
-    match named {
-        Named::Url(gone) => gone == url,
-        Named::Origin(gone) => url.origin() == gone,
-        Named::Payload(_) | Named::Before(_) => false,
-    }
 }
 
 /// What a crawl keeps beside its archive, held as a crawl holds it: one of an earlier version knows no other lock.
@@ -179,14 +175,14 @@ impl Held {
 
     /// Takes a URL or an origin out of queue, schedule, scope and the gate's memory inside the directory.
     fn forget(&mut self, dir: &Path, named: &Named, clock: &dyn Clock) -> Result<u64, Error> {
-        let is_url = |url: &CrawlUrl| is_named(named, url);
+        let (is_url, written) = (|url: &CrawlUrl| named.is(url), |url: &CrawlUrl| named.may_be(url));
         let is_origin = |origin: &Origin| matches!(named, Named::Origin(gone) if gone == origin);
-        if !matches!(named, Named::Url(_) | Named::Origin(_)) {
+        if !matches!(named, Named::Url(_) | Named::Path(_) | Named::Origin(_)) {
             return Ok(0);
         }
         let mut gone = 0;
         if let Some(queue) = self.queue.take() {
-            let what = Forget { url: &is_url, origin: &is_origin };
+            let what = Forget { url: &is_url, written: &written, origin: &is_origin };
             let (queue, rows) = queue.forget(what).map_err(FrontierError::from)?;
             (self.queue, gone) = (Some(queue), gone + rows);
         }

@@ -1,7 +1,12 @@
 use std::borrow::Cow;
 
+use comity_url::CrawlUrl;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
+use super::Named;
+use crate::RawText;
+use crate::query::names_a_url;
 use crate::record::WarcPlaces;
 
 /// What an erasure reads of a record, of whatever schema the rest is.
@@ -12,6 +17,9 @@ pub(super) struct Body<'a> {
     /// Of the whole URL: the text may be cut.
     #[serde(default)]
     pub(super) url_length: Option<u64>,
+    /// What was written of its query, where that is not the query.
+    #[serde(borrow, default)]
+    pub(super) query: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) errand: Cow<'a, str>,
     #[serde(borrow)]
@@ -46,6 +54,8 @@ pub(super) struct Response<'a> {
     pub(super) body_length: u64,
     pub(super) status: u16,
     #[serde(borrow, default)]
+    pub(super) fields: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     pub(super) repeats: Option<Repeats<'a>>,
 }
 
@@ -65,6 +75,22 @@ pub(super) struct Copy<'a> {
 impl Body<'_> {
     pub(super) fn is_page(&self) -> bool {
         self.errand == "page"
+    }
+
+    /// Whether the answer led to what is named, by a reference of whatever kind.
+    pub(super) fn leads_to(&self, named: &Named) -> bool {
+        let fields = self.response.as_ref().and_then(|response| response.fields).map(RawValue::get);
+        let Some(fields) = fields.filter(|text| text.to_ascii_lowercase().contains("location")) else { return false };
+        let (Ok(base), Ok(fields)) =
+            (CrawlUrl::parse(&self.url), serde_json::from_str::<Vec<(String, RawText)>>(fields))
+        else {
+            return false;
+        };
+        let leads = |value: &RawText| match value {
+            RawText::Text(text) => base.join(text.trim()).is_ok_and(|url| named.is(&url)),
+            RawText::Bytes { .. } => false,
+        };
+        fields.iter().any(|(name, value)| names_a_url(name.as_bytes()) && leads(value))
     }
 
     /// Digests of copies that must be in the evidence (as `verify` wants them).

@@ -8,24 +8,30 @@ use super::named::Needle;
 use super::{Depth, Erasure, Named};
 use crate::checkpoint::EVIDENCE_INDEX;
 use crate::disk::sync_folder;
-use crate::{ArchiveError, Sighting};
+use crate::{ArchiveError, EvidenceKind, QueryForm, Sighting};
 
 /// The longest index line that is read: a URL of 65,534 bytes, escaped.
 const MAX_LINE: u64 = 512 * 1024;
 /// The largest copy that is searched.
 const MAX_COPY: u64 = 64 << 20;
 
-/// What goes from the evidence: it is kept unless it is what was named. Gives how many of the copies that stay name it, too.
+/// What goes from the evidence: it is kept unless it is what was named. `path` is the URL that pages went under whose query is not known. Gives how many of the copies that stay name it, too.
 pub(super) fn plan(
     dir: &Path,
     erasure: &Erasure,
     needle: Option<&Needle>,
-    rested_on: &BTreeSet<String>,
+    (rested_on, path): (&BTreeSet<String>, Option<&str>),
 ) -> Result<(EvidencePlan, u64), ArchiveError> {
     let mut plan = EvidencePlan::default();
+    // Within a page a licence stands where the page is written, and goes with it.
+    let is_within = |sighting: &Sighting| sighting.kind == EvidenceKind::Licence;
     let goes = |sighting: &Sighting| match (&erasure.named, erasure.depth) {
         (Named::Payload(digest), _) => sighting.digest.as_deref() == Some(&*digest.to_string()),
-        (named @ (Named::Url(_) | Named::Origin(_)), Depth::Records) => named.is_url(&sighting.url),
+        (named @ (Named::Url(_) | Named::Path(_) | Named::Origin(_)), Depth::Records) => {
+            named.is_text(&sighting.url, None)
+                || named.is_text(&sighting.url, QueryForm::Hash.word())
+                || is_within(sighting) && path == Some(&sighting.url)
+        }
         _ => false,
     };
     let (mut urls, mut gone, mut kept) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());

@@ -115,8 +115,9 @@ pub(crate) struct EvidencePlan {
 }
 
 impl Journal {
-    /// The version that is written.
+    /// The version that is written where no name stands for every query: an older one would take less of it.
     pub(crate) const VERSION: u32 = 2;
+    const OF_QUERIES: u32 = 3;
     /// The largest that is written, and read.
     const LONGEST: u64 = 4 << 30;
 
@@ -136,8 +137,8 @@ impl Journal {
         let wrong = |problem: String| ArchiveError::Chain { path: path.clone(), problem };
         let journal: Self = serde_json::from_slice(&text)
             .map_err(|e| wrong(format!("it does not say what is to be erased: {e}; nothing of it is done")))?;
-        if journal.v != Self::VERSION {
-            let (found, known) = (journal.v, Self::VERSION);
+        if ![Self::VERSION, Self::OF_QUERIES].contains(&journal.v) {
+            let (found, known) = (journal.v, Self::OF_QUERIES);
             return Err(wrong(format!("version {found} is not known, {known} is; start the version that wrote it")));
         }
         sealed::check(&journal, signer).map_err(|problem| wrong(format!("{problem}; nothing of it is done")))?;
@@ -159,6 +160,9 @@ impl Journal {
         most: u64,
     ) -> Result<(), ArchiveError> {
         let path = dir.join(JOURNAL);
+        if self.needle.as_ref().is_some_and(|needle| !needle.is_plain()) {
+            self.v = Self::OF_QUERIES;
+        }
         sealed::sign(self, signer);
         let text = serde_json::to_vec(self).map_err(|e| ArchiveError::io(&path, e.into()))?;
         // A file of the full length may be a cut one.

@@ -5,7 +5,7 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder as MultiGzReader;
 
 use super::decoded::{Decoded, codings, ways};
-use super::named::Needle;
+use super::named::{Needle, Relative};
 use crate::ArchiveError;
 use crate::warc::stream::{WarcHead, WarcStream};
 
@@ -16,11 +16,12 @@ const MOST: u64 = 256 << 20;
 #[derive(Debug)]
 pub(super) struct Mentions {
     needle: Option<Needle>,
+    relative: Option<Relative>,
 }
 
 impl Mentions {
-    pub(super) const fn new(needle: Option<Needle>) -> Self {
-        Self { needle }
+    pub(super) const fn new(needle: Option<Needle>, relative: Option<Relative>) -> Self {
+        Self { needle, relative }
     }
 
     /// Where they begin in this file. Reads it once; without a needle, not at all.
@@ -30,7 +31,7 @@ impl Mentions {
         let mut stream = WarcStream::new(BufReader::with_capacity(256 * 1024, file), 0);
         let mut found = Vec::new();
         loop {
-            let mut search = Search::new(needle);
+            let mut search = Search::new(needle, self.relative.as_ref());
             match stream.next_record(|head, piece| search.take(head, piece)) {
                 None => return Ok(found),
                 Some(Ok(head)) if search.finish() => found.push(head.offset),
@@ -95,6 +96,8 @@ fn names(path: &Path, needle: &Needle) -> io::Result<bool> {
 
 /// The block of a response under way.
 struct Search<'a> {
+    /// Not looked up yet: it hangs on whose response it is.
+    relative: Option<&'a Relative>,
     head: Vec<u8>,
     /// Of the head: a record may hold a field in another form, or not at all.
     fields: Finder<'a>,
@@ -105,13 +108,17 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(needle: &'a Needle) -> Self {
+    fn new(needle: &'a Needle, relative: Option<&'a Relative>) -> Self {
         let (fields, plain) = (Finder::new(needle), Finder::new(needle));
-        Self { head: Vec::new(), fields, plain, decoded: Vec::new(), in_body: false }
+        Self { relative, head: Vec::new(), fields, plain, decoded: Vec::new(), in_body: false }
     }
 
     fn take(&mut self, head: &WarcHead, piece: &[u8]) {
         if head.kind() == "response" {
+            if let Some(relative) = self.relative.take() {
+                let on = head.field("WARC-Target-URI").and_then(|page| relative.on(page));
+                (self.fields.relative, self.plain.relative) = (on, on);
+            }
             self.block(piece);
         }
     }
@@ -125,7 +132,8 @@ impl<'a> Search<'a> {
             let body = self.head.split_off(at + 4);
             self.in_body = true;
             drop(self.fields.write_all(&self.head));
-            let ways = ways(&codings(&self.head), || Finder::new(self.plain.needle));
+            let finder = || Finder { relative: self.plain.relative, ..Finder::new(self.plain.needle) };
+            let ways = ways(&codings(&self.head), finder);
             self.decoded = ways.into_iter().map(|way| (way, true)).collect();
             self.body(&body);
         }
@@ -148,6 +156,7 @@ impl<'a> Search<'a> {
 /// Searches what is written to it, in pieces that overlap.
 struct Finder<'a> {
     needle: &'a Needle,
+    relative: Option<&'a Needle>,
     window: Vec<u8>,
     passed: u64,
     most: u64,
@@ -161,12 +170,15 @@ impl<'a> Finder<'a> {
     const PIECE: usize = 64 * 1024;
 
     const fn new(needle: &'a Needle) -> Self {
-        Self { needle, window: Vec::new(), passed: 0, most: MOST, is_begin: true, found: false }
+        Self { needle, relative: None, window: Vec::new(), passed: 0, most: MOST, is_begin: true, found: false }
     }
 
     fn look(&mut self, is_end: bool) {
-        self.found |= self.needle.finds_in(&self.window, (self.is_begin, is_end));
-        let passed = self.window.len().saturating_sub(self.needle.longest());
+        let needles = || [self.needle].into_iter().chain(self.relative);
+        let found = needles().any(|needle| needle.finds_in(&self.window, (self.is_begin, is_end)));
+        let longest = needles().map(Needle::longest).max().unwrap_or_default();
+        self.found |= found;
+        let passed = self.window.len().saturating_sub(longest);
         self.window.drain(..passed);
         self.is_begin &= passed == 0;
     }
@@ -291,7 +303,7 @@ mod tests {
         ];
         for (field, body, found) in rows {
             let needle = needle();
-            let mut search = Search::new(&needle);
+            let mut search = Search::new(&needle, None);
             let block = [b"HTTP/1.1 200 OK\r\n", field, b"\r\n\r\n", &body].concat();
             block.chunks(7).for_each(|piece| search.block(piece));
             assert_eq!(search.finish(), found, "{}", String::from_utf8_lossy(&block));

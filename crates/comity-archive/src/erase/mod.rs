@@ -7,7 +7,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `named`, `report` | [`Erasure`]: what goes; [`ErasureReport`]: what went |
+//! | `named`, `meant`, `report` | [`Erasure`]: what goes, and what its name stands for; [`ErasureReport`]: what went |
 //! | `plan`, `mention`, `body` | which lines, WARC records and sightings that are |
 //! | `journal`, `sealed` | the plan on disk; whether it may be carried out |
 //! | `carry`, `tombstone` | the doing |
@@ -20,6 +20,7 @@ mod configs;
 mod decoded;
 mod evidence;
 pub(crate) mod journal;
+mod meant;
 mod mention;
 mod named;
 pub(crate) mod note;
@@ -35,6 +36,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use self::journal::{Journal, LinePlan};
+pub use self::meant::meant;
 pub use self::named::{Depth, Erasure, Named};
 use self::plan::Planner;
 pub use self::report::{ErasureReport, Listed, Told};
@@ -150,6 +152,7 @@ impl Archive {
         steps: &mut dyn Steps,
     ) -> Result<ErasureReport, ArchiveError> {
         check(erasure)?;
+        let erasure = &Erasure { named: meant(&self.dir, &erasure.named, self.config.query), ..erasure.clone() };
         let mut salt = [0_u8; 16];
         self.entropy.fill(&mut salt).map_err(|e| ArchiveError::io(&self.dir, e))?;
         let id = bare(&self.new_id()?).to_owned();

@@ -1,14 +1,20 @@
+use std::borrow::Cow;
+
 use comity_policy::{Digest, WallTime};
 use comity_url::{CrawlUrl, Origin};
 
 use crate::QueryForm;
+use crate::query::stands_for_one;
 use crate::warc::text::target_uri;
 
 /// What is to be erased.
 #[derive(Clone, Debug)]
 pub enum Named {
-    /// Every visit of a URL.
+    /// Every visit of a URL. One with a query takes those of its path along of which no query was written: it may be theirs. One without stands
+    /// for itself, but in a crawl that writes no queries, for [`Named::Path`].
     Url(CrawlUrl),
+    /// Every visit of a URL, whatever its query.
+    Path(CrawlUrl),
     /// Everything of an origin.
     Origin(Origin),
     /// A body, by the SHA-256 of its bytes as received.
@@ -48,6 +54,7 @@ impl Named {
     pub(super) const fn kind(&self, depth: Depth) -> &'static str {
         match (self, depth) {
             (Self::Url(_), _) => "url",
+            (Self::Path(_), _) => "path",
             (Self::Origin(_), _) => "origin",
             (Self::Payload(_), _) => "payload_digest",
             (Self::Before(_), Depth::Payload) => "payloads_before",
@@ -59,6 +66,7 @@ impl Named {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Url(url) => url.as_str().to_owned(),
+            Self::Path(url) => QueryForm::Drop.text(url.as_str()).into_owned(),
             Self::Origin(origin) => origin.as_str().to_owned(),
             Self::Payload(digest) => digest.to_string(),
             Self::Before(at) => at.to_string(),
@@ -69,38 +77,134 @@ impl Named {
     pub(super) fn needle(&self) -> Option<Needle> {
         match self {
             Self::Url(url) => {
-                let text = url.as_str();
-                let mut forms = vec![text.to_ascii_lowercase(), target_uri(text).to_ascii_lowercase()];
-                forms.push(QueryForm::Hash.text(text).to_ascii_lowercase());
-                forms.dedup();
-                Some(Needle { forms, is_url: true })
+                let mut needle = Needle::of_url(url.as_str());
+                needle.forms.push(QueryForm::Hash.text(url.as_str()).to_ascii_lowercase());
+                needle.forms.dedup();
+                Some(needle)
             }
+            Self::Path(_) => Some(Needle { any_query: true, ..Needle::of_url(&self.text()) }),
             // The same name without its port, or under the other scheme, is another origin: not told apart here, since a text
             // may name it without either.
             Self::Origin(origin) => {
-                Some(Needle { forms: vec![origin.authority().to_ascii_lowercase()], is_url: false })
+                Some(Needle { forms: vec![origin.authority().to_ascii_lowercase()], ..Needle::default() })
             }
             Self::Payload(_) | Self::Before(_) => None,
         }
     }
 
-    pub(super) fn is_url(&self, url: &str) -> bool {
+    /// How references without scheme and host name it, on pages of its own origin: by path and query. Nothing for a URL without a query, whose
+    /// path alone is too common a text.
+    pub(super) fn relative(&self) -> Option<Relative> {
+        let (url, any_query) = match self {
+            Self::Url(url) if url.query().is_some() => (url, false),
+            Self::Path(url) => (url, true),
+            _ => return None,
+        };
+        let target = url.request_target().to_ascii_lowercase();
+        let form = if any_query { format!("{}?", QueryForm::Drop.text(&target)) } else { target };
+        let mut forms = vec![form.replace('&', "&amp;"), form];
+        forms.dedup();
+        let needle = Needle { forms, is_url: true, any_query, is_relative: true };
+        Some(Relative { origin: url.origin().clone(), needle })
+    }
+
+    /// Whether a URL is meant, as it was asked for, or waits to be.
+    #[must_use]
+    pub fn is(&self, url: &CrawlUrl) -> bool {
         match self {
-            Self::Url(wanted) => wanted.as_str() == url || QueryForm::Hash.text(wanted.as_str()) == url,
+            // Or it is named as it was written.
+            Self::Url(wanted) => wanted == url || stands_for_one(wanted) && QueryForm::Hash.url(url) == *wanted,
+            Self::Path(wanted) => is_path(wanted, url.as_str()),
+            Self::Origin(origin) => url.origin() == origin,
+            Self::Payload(_) | Self::Before(_) => false,
+        }
+    }
+
+    /// Whether captures that were written under this URL may be of what is meant.
+    #[must_use]
+    pub fn may_be(&self, written: &CrawlUrl) -> bool {
+        let forms = [QueryForm::Hash, QueryForm::Drop];
+        let is_written = |wanted: &CrawlUrl| forms.iter().any(|form| form.url(wanted) == *written);
+        self.is(written) || matches!(self, Self::Url(wanted) if is_path(wanted, written.as_str()) && is_written(wanted))
+    }
+
+    /// Whether the URL of a record, or of a sighting, is meant; `query` is what the record says of its query.
+    pub(super) fn is_text(&self, url: &str, query: Option<&str>) -> bool {
+        match self {
+            Self::Url(wanted) => {
+                let is_written = || self.written(query).is_some_and(|written| written == url);
+                wanted.as_str() == url || query.is_some() && is_path(wanted, url) && is_written()
+            }
+            Self::Path(_) => self.text() == QueryForm::Drop.text(url),
             Self::Origin(origin) => CrawlUrl::parse(url).is_ok_and(|url| url.origin() == origin),
             Self::Payload(_) | Self::Before(_) => false,
         }
     }
+
+    /// A URL as a record writes it that says this of its query.
+    pub(super) fn written(&self, query: Option<&str>) -> Option<String> {
+        let form = query.and_then(QueryForm::from_word).unwrap_or_default();
+        match self {
+            Self::Url(wanted) => Some(form.url(wanted).as_str().to_owned()),
+            Self::Path(_) => Some(self.text()),
+            _ => None,
+        }
+    }
+
+    /// The URL without its query that visits were written under whose query is not known.
+    pub(super) fn path(&self) -> Option<Cow<'_, str>> {
+        let Self::Url(url) = self else { return None };
+        url.query().map(|_| QueryForm::Drop.text(url.as_str()))
+    }
+}
+
+/// Whether a URL differs from another by its query alone.
+fn is_path(one: &CrawlUrl, other: &str) -> bool {
+    QueryForm::Drop.text(one.as_str()) == QueryForm::Drop.text(other)
 }
 
 /// Finds a URL, or the host and port of an origin, in texts. Letter case does not count.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Needle {
     forms: Vec<String>,
     is_url: bool,
+    /// Of a URL: whatever query is behind it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    any_query: bool,
+    /// Of a reference without scheme and host.
+    #[serde(skip)]
+    is_relative: bool,
+}
+
+/// Finds references to a URL on pages of its own origin.
+#[derive(Clone, Debug)]
+pub(super) struct Relative {
+    origin: Origin,
+    pub(super) needle: Needle,
+}
+
+impl Relative {
+    /// What finds them on a page.
+    pub(super) fn on(&self, page: &str) -> Option<&Needle> {
+        // The text settles most.
+        let is_of = page.starts_with(self.origin.as_str())
+            && CrawlUrl::parse(page).is_ok_and(|url| *url.origin() == self.origin);
+        is_of.then_some(&self.needle)
+    }
 }
 
 impl Needle {
+    fn of_url(text: &str) -> Self {
+        let mut forms = vec![text.to_ascii_lowercase(), target_uri(text).to_ascii_lowercase()];
+        forms.dedup();
+        Self { forms, is_url: true, any_query: false, is_relative: false }
+    }
+
+    /// Whether a version that knows nothing of queries takes it for what it is.
+    pub(super) const fn is_plain(&self) -> bool {
+        !self.any_query
+    }
+
     /// The longest form: what a search in pieces has to carry over, with the byte before and one less than are judged behind.
     pub(crate) fn longest(&self) -> usize {
         self.forms.iter().map(String::len).max().unwrap_or_default() + AFTER
@@ -126,12 +230,18 @@ impl Needle {
     }
 
     fn begins(&self, before: Option<u8>) -> bool {
-        self.is_url || before.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_')))
+        let is_whole = self.is_url && !self.is_relative;
+        // Behind a slash a path goes on, behind a host another origin.
+        is_whole
+            || before.is_none_or(|b| b != b'/' || !self.is_relative)
+                && before.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_')))
     }
 
     fn ends(&self, after: &[u8]) -> bool {
         match after {
             [] => true,
+            _ if self.any_query && self.is_relative => true,
+            [b'?', ..] if self.any_query => true,
             [b, ..] if self.is_url => {
                 !(b.is_ascii_alphanumeric() || b"-._~%/?&=+:@!$*;,[]|^{}".contains(b) && !is_stop(after))
             }
@@ -162,7 +272,12 @@ mod tests {
         let origin = Named::Origin(Origin::parse("http://a.test").unwrap()).needle().unwrap();
         let port = Named::Origin(Origin::parse("http://a.test:81").unwrap()).needle().unwrap();
         let url = Named::Url(CrawlUrl::parse("http://a.test/x").unwrap()).needle().unwrap();
-        let rows: [(&Needle, &str, bool); 16] = [
+        let path = Named::Path(CrawlUrl::parse("http://a.test/x").unwrap()).needle().unwrap();
+        let rows: [(&Needle, &str, bool); 20] = [
+            (&path, "http://a.test/x?y=1", true),
+            (&path, "see http://A.test/x.", true),
+            (&path, "http://a.test/xy?y=1", false),
+            (&path, "http://a.test/x/", false),
             (&origin, "see http://A.test/x", true),
             (&origin, "a.test", true),
             (&origin, "a.test.", true),
@@ -182,6 +297,67 @@ mod tests {
         ];
         for (needle, text, found) in rows {
             assert_eq!(needle.finds(text.as_bytes()), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn references_are_found_by_path_and_query_on_pages_of_the_same_origin() {
+        let url = |text: &str| CrawlUrl::parse(text).unwrap();
+        let named = Named::Url(url("http://a.test/x?n=1&m=2")).relative().unwrap();
+        let path = Named::Path(url("http://a.test/x?n=1")).relative().unwrap();
+        assert!(Named::Url(url("http://a.test/x")).relative().is_none());
+        for (page, is) in [("http://a.test/", true), ("http://a.test:81/", false), ("http://a.test.example/", false)] {
+            assert_eq!(named.on(page).is_some(), is, "{page}");
+        }
+        let rows = [
+            ("href=\"/x?n=1&m=2\"", true, true),
+            ("href='/x?n=1&amp;m=2'", true, true),
+            ("href=/x?n=1&m=2#y", true, true),
+            ("href=/x?n=1&m=23", false, true),
+            ("href=/y/x?n=1&m=2", false, false),
+            ("http://b.test/x?n=1&m=2", false, false),
+            ("//x?n=1&m=2", false, false),
+            ("href=/x", false, false),
+        ];
+        for (text, by_url, by_path) in rows {
+            let found = [&named, &path].map(|one| one.needle.finds(text.as_bytes()));
+            assert_eq!(found, [by_url, by_path], "{text}");
+        }
+    }
+
+    /// One name is enough, as a URL is asked for and as it is written in each form.
+    #[test]
+    fn a_url_is_meant_in_each_form_that_it_is_written_in() {
+        let url = |text: &str| CrawlUrl::parse(text).unwrap();
+        let asked = url("http://a.test/x?name=Ada");
+        let (hashed, path) = (QueryForm::Hash.url(&asked), QueryForm::Drop.url(&asked));
+        let (other, longer) = (url("http://a.test/x?name=Bob"), url("http://a.test/xy?name=Ada"));
+        let (by_url, by_hash) = (Named::Url(asked.clone()), Named::Url(hashed.clone()));
+        let (plain, any) = (Named::Url(path.clone()), Named::Path(path.clone()));
+        // What waits in the queue.
+        let rows = [
+            (&by_url, [true, false, false]),
+            (&by_hash, [true, false, false]),
+            (&plain, [false; 3]),
+            (&any, [true, true, false]),
+        ];
+        for (named, meant) in rows {
+            assert_eq!([&asked, &other, &longer].map(|url| named.is(url)), meant, "{named:?}");
+        }
+        assert!(
+            plain.is(&path) && any.is(&path) && !by_url.is(&path) && by_url.may_be(&path) && by_url.may_be(&hashed)
+        );
+        // What records say.
+        let written =
+            [(&asked, None), (&hashed, Some("hashed")), (&path, Some("dropped")), (&path, None), (&other, None)];
+        let rows = [
+            (&by_url, [true, true, true, false, false]),
+            (&by_hash, [false, true, true, false, false]),
+            (&plain, [false, false, true, true, false]),
+            (&any, [true; 5]),
+        ];
+        for (named, meant) in rows {
+            assert_eq!(written.map(|(url, query)| named.is_text(url.as_str(), query)), meant, "{named:?}");
         }
     }
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Seek as _, SeekFrom};
@@ -9,7 +10,7 @@ use super::body::Body;
 use super::carry::without_via;
 use super::journal::{Amended, Becomes, Journal, LinePlan, PairPlan, Span};
 use super::mention::Mentions;
-use super::named::Needle;
+use super::named::{Needle, Relative};
 use super::report::{ErasureReport, Told};
 use super::{Depth, Erasure, Named};
 use super::{configs, evidence};
@@ -19,7 +20,7 @@ use crate::record::erasure::runs;
 use crate::records::reader::{Frame, Frames};
 use crate::warc::stream::{WarcHead, WarcStream};
 use crate::warc::text::target_uri;
-use crate::{ArchiveError, Entropy, Line, WarcPlaces};
+use crate::{ArchiveError, Entropy, Line, QueryForm, WarcPlaces};
 
 /// Finds out what an erasure has to do, and changes nothing. Every file must be closed.
 pub(super) struct Planner<'a> {
@@ -27,6 +28,7 @@ pub(super) struct Planner<'a> {
     pub(super) erasure: &'a Erasure,
     pub(super) entropy: &'a mut dyn Entropy,
     needle: Option<Needle>,
+    relative: Option<Relative>,
     /// Bodies whose copies go, too.
     copies: HashSet<String>,
     /// By age: ids of responses whose payload a younger visit repeats. It is what that visit saw.
@@ -56,11 +58,12 @@ impl<'a> Planner<'a> {
             erasure,
             entropy,
             needle: erasure.named.needle(),
+            relative: erasure.named.relative(),
             copies: HashSet::new(),
             repeated: HashSet::new(),
             gone: HashSet::new(),
             rested_on: BTreeSet::new(),
-            report: ErasureReport::default(),
+            report: ErasureReport { any_query: matches!(erasure.named, Named::Path(_)), ..ErasureReport::default() },
             lines: 0,
         }
     }
@@ -88,7 +91,8 @@ impl<'a> Planner<'a> {
                 Ok(())
             })?;
         }
-        let mut mentions = Mentions::new(self.needle.clone().filter(|_| self.erasure.depth == Depth::Records));
+        let searched = self.needle.clone().filter(|_| self.erasure.depth == Depth::Records);
+        let mut mentions = Mentions::new(searched, self.relative.clone());
         for path in &files {
             let pair = self.pair(path, &mut mentions)?;
             if !pair.lines.is_empty() || !pair.spans.is_empty() {
@@ -96,8 +100,12 @@ impl<'a> Planner<'a> {
             }
         }
         self.revisits(&files)?;
-        (journal.evidence, self.report.mentioning_copies) =
-            evidence::plan(self.dir, self.erasure, self.needle.as_ref(), &self.rested_on)?;
+        (journal.evidence, self.report.mentioning_copies) = evidence::plan(
+            self.dir,
+            self.erasure,
+            self.needle.as_ref(),
+            (&self.rested_on, self.gone_path().as_deref()),
+        )?;
         self.report.sightings = journal.evidence.sightings;
         self.report.copies = journal.evidence.copies.len() as u64;
         if let Some(needle) = self.needle.as_ref().filter(|_| self.erasure.depth == Depth::Records) {
@@ -150,19 +158,39 @@ impl<'a> Planner<'a> {
             }
             // Times are written in one form, whose order is that of the texts.
             Named::Before(at) => *body.time.started < *at.to_string(),
-            named => named.is_url(&body.url) || self.is_begin(body)?,
+            named => named.is_text(&body.url, body.query.as_deref()) || self.is_begin(body)?,
         })
+    }
+
+    /// The path that visits went under whose query is not known.
+    fn gone_path(&self) -> Option<Cow<'a, str>> {
+        self.erasure.named.path().filter(|_| self.report.without_query > 0)
+    }
+
+    /// Counts what a name with a query takes of its path, and what one without leaves there.
+    fn count_queries(&mut self, fate: &Fate, body: &Body<'_>) {
+        let named = &self.erasure.named;
+        let goes = matches!(fate, Fate::Erased | Fate::Payload);
+        let is_of_path = body.query.is_some() && named.path().is_some_and(|path| path == body.url);
+        self.report.without_query += u64::from(goes && is_of_path);
+        let is_beside = matches!(named, Named::Url(url) if url.query().is_none()
+            && body.url != url.as_str() && QueryForm::Drop.text(&body.url) == url.as_str());
+        self.report.with_queries += u64::from(!goes && is_beside);
     }
 
     /// Whether a URL that its line cuts is the one that was named: its WARC records hold it whole. Where there are none, begin and
     /// length are all that was kept of it.
     fn is_begin(&self, body: &Body<'_>) -> Result<bool, ArchiveError> {
-        let Named::Url(wanted) = &self.erasure.named else { return Ok(false) };
-        let (wanted, length) = (wanted.as_str(), body.url_length.unwrap_or_default());
-        let fits = body.url.len() < wanted.len() && length == wanted.len() as u64 && wanted.starts_with(&*body.url);
+        let named = &self.erasure.named;
+        let Some(wanted) = named.written(body.query.as_deref()) else { return Ok(false) };
+        let any = matches!(named, Named::Path(_));
+        let (length, most) = (body.url_length.unwrap_or_default(), wanted.len() as u64);
+        let is_long = if any { length >= most } else { length == most };
+        let fits = body.url.len() < wanted.len() && is_long && wanted.starts_with(&*body.url);
         let Some(places) = body.warc.as_ref().filter(|_| fits) else { return Ok(fits) };
         let head = Members::open(self.dir, &places.file)?.at(places.metadata_offset)?;
-        Ok(head.field("WARC-Target-URI").is_none_or(|uri| uri == target_uri(wanted)))
+        let is = |uri: &str| target_uri(&wanted) == if any { QueryForm::Drop.text(uri) } else { uri.into() };
+        Ok(head.field("WARC-Target-URI").is_none_or(is))
     }
 
     fn fate(&self, line: &Line, text: &str, body: &Body<'_>, path: &Path) -> Result<Fate, ArchiveError> {
@@ -171,14 +199,19 @@ impl<'a> Planner<'a> {
             if is_meant {
                 return Ok(Fate::Erased);
             }
-            if let Some(needle) =
-                self.needle.as_ref().filter(|needle| needle.finds(text.as_bytes()) && body.errand != "erasure")
-            {
-                return amended(line, needle, path);
+            let relative = self.relative.as_ref().and_then(|relative| relative.on(&body.url));
+            let needles: Vec<&Needle> = self.needle.iter().chain(relative).collect();
+            let names = |text: &str| needles.iter().any(|needle| needle.finds(text.as_bytes()));
+            if body.errand != "erasure" && body.leads_to(&self.erasure.named) {
+                return Ok(Fate::Erased);
+            }
+            if body.errand != "erasure" && names(text) {
+                return amended(line, &names, path);
             }
         }
         // robots.txt is evidence, which is kept unless it is what was named.
-        let is_kept = !body.is_page() && !matches!(self.erasure.named, Named::Url(_) | Named::Payload(_));
+        let is_kept =
+            !body.is_page() && !matches!(self.erasure.named, Named::Url(_) | Named::Path(_) | Named::Payload(_));
         let is_copy = body.copied().is_some_and(|digest| self.copies.contains(digest));
         let is_repeated = body.response_id().is_some_and(|id| self.repeated.contains(id));
         let goes = body.holds_payload() && (is_copy || (is_meant && !is_kept && !is_repeated));
@@ -198,6 +231,7 @@ impl<'a> Planner<'a> {
                 let Some(text) = line.standing() else { continue };
                 let body: Body<'_> = serde_json::from_str(text).map_err(|e| unreadable(path, line, &e))?;
                 let fate = self.fate(line, text, &body, path)?;
+                self.count_queries(&fate, &body);
                 if !matches!(fate, Fate::Erased) {
                     self.rested_on.extend(body.rests_on().map(str::to_owned));
                 }
@@ -350,9 +384,9 @@ fn metadata(line: &Line, body: &Body<'_>, places: &WarcPlaces, members: &mut Mem
 }
 
 /// The record without its `via`, where nothing else of it names the erased; else it goes.
-fn amended(line: &Line, needle: &Needle, path: &Path) -> Result<Fate, ArchiveError> {
+fn amended(line: &Line, names: &dyn Fn(&str) -> bool, path: &Path) -> Result<Fate, ArchiveError> {
     let text = without_via(line).map_err(|e| broken(path, e))?;
-    Ok(text.filter(|text| !needle.finds(text.as_bytes())).map_or(Fate::Erased, Fate::Amended))
+    Ok(text.filter(|text| !names(text)).map_or(Fate::Erased, Fate::Amended))
 }
 
 fn next<R: std::io::BufRead>(frames: &mut Frames<R>, path: &Path) -> Result<Option<Vec<Line>>, ArchiveError> {

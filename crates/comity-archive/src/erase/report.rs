@@ -7,6 +7,13 @@ pub struct ErasureReport {
     pub id: String,
     /// The random salt, in hex: with it, and only with it, it can be shown what was named. It is kept nowhere.
     pub receipt: String,
+    /// The URL stood for every query of its path: so it was asked for, or the crawl writes none.
+    pub any_query: bool,
+    /// Record lines that went, or whose payload did, of which no query was written: they are of the path of the URL, and whether its query was
+    /// theirs cannot be told.
+    pub without_query: u64,
+    /// Record lines of the same path with queries of their own, which stay: the URL was named without one.
+    pub with_queries: u64,
     /// Record lines that became tombstones.
     pub lines: u64,
     /// Lines that keep a record, without the page that led to them.

@@ -30,7 +30,7 @@ pub struct ErasureRecord {
     /// The public key that signed, `x` of a JWK.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// `origin`, `url`, `payload_digest`, `payloads_before` or `records_before`.
+    /// `origin`, `url`, `path`, `payload_digest`, `payloads_before` or `records_before`.
     pub kind: String,
     /// Lines that became tombstones: first and last number of each run, in order.
     pub lines: Vec<(u64, u64)>,

@@ -1,8 +1,7 @@
 use comity_policy::{Capture, Protocol};
-use comity_url::CrawlUrl;
 
 use crate::QueryForm;
-use crate::query::names_a_url;
+use crate::query::{may_say_more, names_a_url};
 
 /// What stands in place of a secret (design §10).
 pub(crate) const WITHHELD: &str = "(withheld)";
@@ -57,7 +56,9 @@ pub(crate) fn response(capture: &Capture, form: QueryForm) -> Option<StoredHead>
     } else {
         Lines::parse(&capture.response_head)
     };
-    lines.write_urls(&capture.url, form);
+    if form != QueryForm::Keep {
+        lines.write_urls(&capture.fields);
+    }
     let original = (!is_status_line(&lines.start)).then(|| lines.replace_start(format!("HTTP/1.1 {status:03} ")));
     lines.tell_the_truth(&capture.body, may_have_body(capture, status));
     let serialised = capture.response_head.is_empty();
@@ -149,11 +150,15 @@ impl Lines {
         String::from_utf8_lossy(&old).into_owned()
     }
 
-    /// Writes the URLs that fields name in this form.
-    fn write_urls(&mut self, base: &CrawlUrl, form: QueryForm) {
+    /// Writes the URLs that fields name as the capture has them, once: a reference is resolved against the URL that was asked for.
+    fn write_urls(&mut self, written: &[(String, bytes::Bytes)]) {
+        let mut written = written.iter().filter(|(name, _)| names_a_url(name.as_bytes()));
         for field in self.fields.iter_mut().filter(|field| names_a_url(field.name())) {
-            let written = form.reference(base, field.value());
-            written.iter().for_each(|value| field.value_becomes(value));
+            let value = written.next().filter(|(name, _)| field.name().eq_ignore_ascii_case(name.as_bytes()));
+            if may_say_more(field.value()) {
+                let value = value.map(|(_, value)| String::from_utf8_lossy(value));
+                field.value_becomes(&value.unwrap_or_default());
+            }
         }
     }
 

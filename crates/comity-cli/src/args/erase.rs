@@ -8,9 +8,12 @@ use clap::{ArgGroup, Args};
 pub(crate) struct EraseArgs {
     /// The crawl directory; no crawl may run in it.
     pub(crate) dir: PathBuf,
-    /// Every visit of this URL, as records have it; this, --origin or --payload-digest is required.
+    /// Every visit of this URL, as it was asked for or as records have it; this, --origin or --payload-digest is required.
     #[arg(long)]
     pub(crate) url: Option<String>,
+    /// With --url: whatever the query. So without this flag, too, where the crawl writes no queries and the URL is named without one.
+    #[arg(long, requires = "url", conflicts_with_all = ["origin", "payload_digest", "resume"])]
+    pub(crate) any_query: bool,
     /// Everything of this origin, instead of one URL: `https://example.com`.
     #[arg(long)]
     pub(crate) origin: Option<String>,

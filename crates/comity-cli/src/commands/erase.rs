@@ -122,7 +122,10 @@ fn is_crawl(dir: &Path) -> Result<(), Failure> {
 fn named(args: &EraseArgs) -> Result<Named, Failure> {
     let wrong = |flag: &str, given: &str, e: &dyn std::fmt::Display| Failure::usage(format!("--{flag} {given}: {e}"));
     match (&args.url, &args.origin, &args.payload_digest) {
-        (Some(url), ..) => CrawlUrl::parse(url).map(Named::Url).map_err(|e| wrong("url", url, &e)),
+        (Some(url), ..) => {
+            let named = if args.any_query { Named::Path } else { Named::Url };
+            CrawlUrl::parse(url).map(named).map_err(|e| wrong("url", url, &e))
+        }
         (_, Some(origin), _) => Origin::parse(origin).map(Named::Origin).map_err(|e| wrong("origin", origin, &e)),
         (.., Some(hex)) => hex.parse().map(Named::Payload).map_err(|e| wrong("payload-digest", hex, &e)),
         _ => Err(Failure::usage("nothing is named").hint("give --url, --origin or --payload-digest")),
@@ -138,8 +141,13 @@ fn text(erased: &Erased, args: &EraseArgs) -> String {
         &erased.report;
     let mut said = Vec::new();
     let mut say = |label: &str, value: String| said.push(format!("{label:12} {}", visible(&value)));
+    let queries = queries(&erased.report, args.any_query);
     if id.is_empty() && erased.remembered == 0 {
-        return "nothing of that is in the crawl".to_owned();
+        let said = ["nothing of that is in the crawl"].into_iter().chain(queries.as_deref());
+        return said.collect::<Vec<_>>().join("\n");
+    }
+    if let Some(queries) = queries {
+        say("queries", queries);
     }
     say("records", format!("{lines} erased; {amended} of others kept, without the page that led to them"));
     say("bodies", format!("{payloads} of records that stay"));
@@ -174,6 +182,22 @@ fn text(erased: &Erased, args: &EraseArgs) -> String {
         );
     }
     said.join("\n")
+}
+
+/// What the name of a URL was taken for.
+fn queries(report: &ErasureReport, asked: bool) -> Option<String> {
+    let ErasureReport { any_query, without_query, with_queries, .. } = report;
+    Some(match (any_query, without_query, with_queries) {
+        (true, ..) if asked => "the URL stands for all of its queries, as asked".to_owned(),
+        (true, ..) => "the URL stands for all of its queries: none is written of visits of it".to_owned(),
+        (_, 1.., _) => format!(
+            "{without_query} records of its path had their query left out: whether it was this one cannot be told, so they go, too"
+        ),
+        (.., 1..) => format!(
+            "{with_queries} records of the same path with queries stay: the URL stands for itself; name theirs, or give --any-query"
+        ),
+        _ => return None,
+    })
 }
 
 fn list(label: &str, what: &str, listed: &Listed, say: &mut dyn FnMut(&str, String)) {

@@ -14,7 +14,7 @@ use super::verify::copy_tree;
 use super::{audit, comity, stderr};
 
 /// All bytes of a directory, inflated, by their paths in it.
-fn everything(dir: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn everything(dir: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -180,7 +180,7 @@ fn what_cannot_be_meant_is_refused() {
     let dir = home.path().join("d");
     copy_tree(&super::explain::fixture("v2"), &dir);
     let shown = dir.to_str().unwrap();
-    let rows: [(&[&str], &str); 8] = [
+    let rows: [(&[&str], &str); 9] = [
         (&["--reason", "x", "--request", "y"], "--origin"),
         (
             &["--origin", "http://a.test", "--url", "http://a.test/", "--reason", "x", "--request", "y"],
@@ -191,6 +191,7 @@ fn what_cannot_be_meant_is_refused() {
         (&["--url", "a.test", "--reason", "x", "--request", "y"], "--url"),
         (&["--payload-digest", "12", "--reason", "x", "--request", "y"], "--payload-digest"),
         (&["--origin", "http://a.test", "--reason", "of a.test", "--request", "y"], "it names what is to be erased"),
+        (&["--origin", "http://a.test", "--any-query", "--reason", "x", "--request", "y"], "cannot be used with"),
         (&["--origin", "http://a.test", "--mentions", "--reason", "x", "--request", "y"], "--records"),
     ];
     for (flags, said) in rows {

@@ -1,5 +1,4 @@
-//! A crawl that writes no queries: they are in no record, WARC file or index, and what is left can be verified, explained, audited and
-//! erased.
+//! A crawl that writes no queries: they are in no record, WARC file or index, and what is left can be verified, explained and audited.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use comity::Crawler;
 use comity::config::{ByteSize, RevisitPolicy};
 use comity::policy::{SeededRandom, WallTime};
 use comity_archive::verify::{VerifyOptions, verify};
-use comity_archive::{Depth, Erasure, Named, QueryForm, Record, WarcReader, read_records};
+use comity_archive::{QueryForm, Record, WarcReader, read_records};
 use comity_fetch::SystemClock;
 use comity_testweb::{Answer, MemoryNet, Site, Target, Web};
 use comity_url::CrawlUrl;
@@ -19,12 +18,12 @@ use tempfile::TempDir;
 use super::verify::change_values;
 use super::{audit, comity, stderr};
 
-const EPOCH: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
+pub(crate) const EPOCH: WallTime = WallTime::from_unix_millis(1_796_000_000_000);
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// What stands in queries alone, which only redirects name.
-const SECRET: &str = "Ada-Lovelace";
-const FOUND: &str = "http://a.test/find?name=Ada-Lovelace";
+pub(crate) const SECRET: &str = "Ada-Lovelace";
+pub(crate) const FOUND: &str = "http://a.test/find?name=Ada-Lovelace";
 /// Refused for its query: the path alone is not.
 const REFUSED: &str = "http://a.test/find?name=Ada-Lovelace&token=1";
 /// Allowed for its query: the path alone is not.
@@ -57,6 +56,10 @@ async fn crawl(dir: &Path, form: &str) {
 }
 
 async fn run(dir: &Path, form: &str, net: &MemoryNet, at: WallTime) {
+    run_with(dir, form, (net, at), &["http://a.test/"]).await;
+}
+
+pub(crate) async fn run_with(dir: &Path, form: &str, (net, at): (&MemoryNet, WallTime), seeds: &[&str]) {
     let crawler = Crawler::builder("QueryBot/1.0 (+https://example.com/bot)")
         .net(Arc::new(net.clone()))
         .clock(Arc::new(SystemClock::paused_at(at)))
@@ -65,7 +68,7 @@ async fn run(dir: &Path, form: &str, net: &MemoryNet, at: WallTime) {
         .dir(dir)
         .revisit(RevisitPolicy::Fixed(DAY))
         .configure(|file| {
-            file.crawl.seeds = Some(vec!["http://a.test/".to_owned()]);
+            file.crawl.seeds = Some(seeds.iter().map(|&seed| seed.to_owned()).collect());
             file.archive.min_free = Some(ByteSize(0));
             file.archive.query = Some(form.to_owned());
             file.signals.licences = Some(true);
@@ -75,7 +78,7 @@ async fn run(dir: &Path, form: &str, net: &MemoryNet, at: WallTime) {
     assert!(summary.pages() > 0, "{summary}");
 }
 
-fn records(dir: &Path) -> Vec<Record> {
+pub(crate) fn records(dir: &Path) -> Vec<Record> {
     read_records(dir).unwrap().filter_map(|line| line.unwrap().record().unwrap()).collect()
 }
 
@@ -176,29 +179,6 @@ async fn later_visits_name_no_query_that_an_earlier_one_wrote() {
         assert!(found.contains("WARC-Refers-To-Target-URI"), "{word}");
         assert!(verify(dir.path(), &VerifyOptions::default()).unwrap().faults.is_empty());
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_was_hashed_is_erased_by_its_url() {
-    let dir = TempDir::new().unwrap();
-    crawl(dir.path(), "hash").await;
-    let url = CrawlUrl::parse(FOUND).unwrap();
-    let written = QueryForm::Hash.url(&url);
-    let erasure = Erasure {
-        named: Named::Url(url),
-        depth: Depth::Records,
-        mentions: false,
-        reason: "asked for".into(),
-        request: "R-1".into(),
-    };
-    let found = |dir: &Path| records(dir).iter().filter(|record| record.url == written.as_str()).count();
-    assert!(found(dir.path()) > 0);
-    let stopped = comity::StoppedCrawl::open(dir.path(), None).unwrap();
-    let done = stopped.erase(&erasure, false, &mut |_| {}).unwrap();
-    assert!(done.report.lines > 0, "{done:?}");
-    assert_eq!(found(dir.path()), 0);
-    assert!(!texts(dir.path()).contains(written.as_str()), "what led there is erased or amended");
-    assert!(verify(dir.path(), &VerifyOptions::default()).unwrap().faults.is_empty());
 }
 
 /// Else whoever forges a record could have it excused.

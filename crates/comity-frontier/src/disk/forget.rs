@@ -17,6 +17,8 @@ use crate::{Keyspace, QueuedUrl, Row, Store, StoreError, WriteBatch};
 pub struct Forget<'a> {
     /// Whether this URL goes.
     pub url: &'a dyn Fn(&CrawlUrl) -> bool,
+    /// Whether a capture that was written under this URL goes: archives may write URLs otherwise than they are asked for.
+    pub written: &'a dyn Fn(&CrawlUrl) -> bool,
     /// Whether all of this origin goes.
     pub origin: &'a dyn Fn(&Origin) -> bool,
 }
@@ -157,7 +159,7 @@ fn without(what: Forget<'_>, mut queued: QueuedUrl) -> Option<QueuedUrl> {
     queued.via = queued.via.filter(|via| !(what.url)(via));
     if let Some(visited) = &mut queued.visited {
         // A capture that went can be pointed at no longer.
-        let of_erased = |capture: &crate::CaptureRef| capture.url.as_ref().is_some_and(|url| (what.url)(url));
+        let of_erased = |capture: &crate::CaptureRef| capture.url.as_ref().is_some_and(|url| (what.written)(url));
         if visited.capture.as_ref().is_some_and(of_erased) {
             visited.capture = None;
         }

@@ -46,7 +46,8 @@ async fn a_url_that_had_left_the_queue_stands_in_no_file() {
         let has = |needle: &[u8]| bytes_under(dir.path()).windows(needle.len()).any(|bytes| bytes == needle);
         let store = frontier.into_store().unwrap();
         assert!(has(b"secret-name"));
-        let what = Forget { url: &|url| url.as_str().ends_with("secret-name"), origin: &|_| false };
+        let is_url = |url: &comity_url::CrawlUrl| url.as_str().ends_with("secret-name");
+        let what = Forget { url: &is_url, written: &is_url, origin: &|_| false };
         drop(store.forget(what).unwrap());
         assert!(!has(b"secret-name"), "{how}, safe: {is_safe}");
         assert!(has(b"b.test") && has(b"a.test"), "the counts of its origin stay");
@@ -61,7 +62,7 @@ async fn what_left_the_queue_comes_back_unless_it_was_forgotten() {
     let (store, left) = settled_with_records(store).await;
     let gone = origin("http://o1.test");
     let (is_url, is_origin) = (|url: &comity_url::CrawlUrl| url.origin() == &gone, |origin: &_| *origin == gone);
-    let (store, changed) = store.forget(Forget { url: &is_url, origin: &is_origin }).unwrap();
+    let (store, changed) = store.forget(Forget { url: &is_url, written: &is_url, origin: &is_origin }).unwrap();
     let expected: BTreeSet<String> = left[6..].iter().filter(|url| !url.contains("//o1.")).cloned().collect();
     let named = left[4..].len() - left[4..].iter().filter(|url| !url.contains("//o1.")).count();
     assert!(named > 1 && changed > named as u64, "{changed}");
@@ -82,7 +83,7 @@ async fn what_left_the_queue_comes_back_unless_it_was_forgotten() {
 /// Nothing was lost: an operator who is told so looks for a fault of the disk. A loss that nobody mended yet stays one.
 #[test]
 fn a_store_says_why_it_is_made_anew() {
-    let what = Forget { url: &|_| false, origin: &|_| false };
+    let what = Forget { url: &|_| false, written: &|_| false, origin: &|_| false };
     for (before, after) in [(None, b"forgotten".as_slice()), (Some(Vec::new()), b"")] {
         let dir = tempfile::tempdir().unwrap();
         let mut store = DiskStore::open(dir.path(), DiskSettings::default()).unwrap();

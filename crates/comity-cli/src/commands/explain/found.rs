@@ -98,7 +98,8 @@ impl Followed {
 /// Long URLs are cut in records, and the queries of URLs may be.
 fn is_of(record: &Record, url: &CrawlUrl) -> bool {
     let form = record.query.as_deref().and_then(QueryForm::from_word).unwrap_or_default();
-    let url = form.url(url);
+    // As it stands in a record, or as it was asked for.
+    let url = if record.url == url.as_str() { url.clone() } else { form.url(url) };
     record.url_length == url.as_str().len() as u64 && url.as_str().starts_with(record.url.as_str())
 }
 

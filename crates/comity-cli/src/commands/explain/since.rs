@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use comity::url::{CrawlUrl, Origin};
-use comity_archive::Record;
+use comity_archive::{QueryForm, Record};
 
 use super::each_record;
 use crate::exit::Failure;
@@ -34,7 +34,8 @@ impl Since {
             return;
         }
         let ended = &record.time.ended;
-        if record.response.is_some() && via == Some(record.url.as_str()) {
+        let form = record.query.as_deref().and_then(QueryForm::from_word).unwrap_or_default();
+        if record.response.is_some() && via.is_some_and(|via| form.text(via) == record.url) {
             self.was_read_again = self.queued.is_some();
             self.queued.get_or_insert_with(|| ended.clone());
         }

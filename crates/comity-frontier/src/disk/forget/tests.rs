@@ -65,7 +65,11 @@ fn what_is_forgotten_stands_in_no_file_and_the_rest_is_queued_as_before() {
     let has = |needle: &[u8]| bytes_under(dir.path()).windows(needle.len()).any(|window| window == needle);
     assert!(has(b"origin17.test"));
     let gone = Origin::parse("http://origin17.test").unwrap();
-    let what = Forget { url: &|url| url.origin() == &gone, origin: &|origin| *origin == gone };
+    let what = Forget {
+        url: &|url| url.origin() == &gone,
+        written: &|url| url.origin() == &gone,
+        origin: &|origin| *origin == gone,
+    };
     // Three URLs, the counts of their origin, and the via of the three that were found there.
     assert_eq!(forget(&path, what), 7);
     assert!(!has(b"origin17.test") && has(b"origin18.test"));
@@ -107,7 +111,7 @@ fn nobody_opens_a_store_while_it_is_swapped() {
     let local = open(&path);
     block_on(local.offer(offers())).unwrap();
     let (store, is_over) = (local.into_store().unwrap(), AtomicBool::new(false));
-    let nothing = Forget { url: &|_| false, origin: &|_| false };
+    let nothing = Forget { url: &|_| false, written: &|_| false, origin: &|_| false };
     let store = std::thread::scope(|scope| {
         let other = scope.spawn(|| {
             let mut opened = 0;
@@ -137,7 +141,7 @@ fn long_rows_are_copied_by_their_bytes() {
     }
     let rows = store.peek_within(Keyspace::Seen, &[], &END, (1024, 300_000)).unwrap();
     assert_eq!(rows.len(), 2);
-    let (store, changed) = store.forget(Forget { url: &|_| false, origin: &|_| false }).unwrap();
+    let (store, changed) = store.forget(Forget { url: &|_| false, written: &|_| false, origin: &|_| false }).unwrap();
     assert_eq!((changed, store.peek(Keyspace::Seen, &[], &END, 99).unwrap().len()), (0, 40));
     // Six megabytes, one or a little more in each commit.
     assert!(store.last_commit >= 6, "{}", store.last_commit);
