@@ -60,7 +60,9 @@ fn main() {
         }
     }
     report(&all, text.len() as u64);
-    sizes(&events);
+    if words.is_empty() {
+        sizes(&events);
+    }
 }
 
 fn contestants(events: &Arc<Vec<Event>>, text: &Arc<Vec<u8>>) -> Vec<Contestant> {
@@ -224,13 +226,22 @@ fn digests(text: &[u8]) {
 fn archive(dir: &Path, config: ArchiveConfig, events: &[Event], threads: usize) {
     let archive = Archive::create(dir, config, Arc::new(StillClock), Box::new(OsEntropy)).unwrap();
     let shared = SharedArchive::new(archive, Box::new(OsEntropy)).unwrap();
-    let next = AtomicUsize::new(0);
-    // As a crawl does it: two prepare, and while one waits for its turn another may be prepared.
-    let workers = Workers { idle: Mutex::new(threads.min(2)), gone_idle: Condvar::new() };
+    let (next, stored) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    // As a crawl does it: two prepare; who waits to be told holds nobody up.
+    let workers = Workers { idle: Mutex::new(2), gone_idle: Condvar::new() };
     let work = || {
         while let Some(event) = events.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let prepared = workers.run(|| shared.prepare(event.clone()).unwrap());
-            shared.append(prepared).unwrap();
+            if threads > 2 {
+                let prepared = workers.run(|| shared.prepare(event.clone()).unwrap());
+                shared.append(prepared).unwrap();
+                stored.fetch_add(1, Ordering::Relaxed);
+                continue;
+            }
+            let stored = stored.clone();
+            shared.hand_over(shared.prepare(event.clone()).unwrap(), move |outcome| {
+                outcome.unwrap();
+                stored.fetch_add(1, Ordering::Relaxed);
+            });
         }
     };
     std::thread::scope(|scope| {
@@ -240,6 +251,7 @@ fn archive(dir: &Path, config: ArchiveConfig, events: &[Event], threads: usize) 
         work();
     });
     shared.close().unwrap();
+    assert_eq!(stored.load(Ordering::Relaxed), events.len());
 }
 
 /// How many may prepare at once.

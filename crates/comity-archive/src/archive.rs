@@ -37,9 +37,9 @@ pub struct Archive {
     disk: Arc<dyn Disk>,
     names: Names,
     /// Base name of the open pair of files.
-    base: Option<String>,
+    pub(crate) base: Option<String>,
     pub(crate) warc: WarcWriter,
-    records: RecordsWriter,
+    pub(crate) records: RecordsWriter,
     pub(crate) head: Option<ChainHead>,
     flushed_head: Option<ChainHead>,
     /// Staged, not yet written as a frame.
@@ -51,9 +51,9 @@ pub struct Archive {
     pub(crate) payloads: Payloads,
     pub(crate) preparer: Arc<Preparer>,
     unchecked: u64,
-    checkpoints: CheckpointLog,
+    pub(crate) checkpoints: CheckpointLog,
     /// Set when the device refused to make a file safe: it may take a second try for done, although bytes are lost.
-    refused: bool,
+    pub(crate) refused: bool,
     /// What has to be safe before records and checkpoints are.
     evidence: Option<UnsyncedEvidence>,
     /// The names of its folders, and the first checkpoint, are safe against a power cut.
@@ -371,21 +371,8 @@ impl Archive {
         self.checkpoints.forget(names);
     }
 
-    /// Closes the open pair of files.
-    pub(crate) fn roll(&mut self) -> Result<(), ArchiveError> {
-        self.check_safe()?;
-        self.flush_staged()?;
-        self.sync_before()?;
-        self.base = None;
-        let closed = self.warc.close().and_then(|()| self.records.close());
-        self.refused = closed.is_err();
-        closed?;
-        self.checkpoint()?;
-        self.store_head()
-    }
-
     /// Nothing is called safe, or added, after what may be lost: the next start reads what is there.
-    fn check_safe(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn check_safe(&self) -> Result<(), ArchiveError> {
         if !self.refused {
             return Ok(());
         }
@@ -395,7 +382,7 @@ impl Archive {
     }
 
     /// What has to be safe before records are.
-    fn sync_before(&mut self) -> Result<(), ArchiveError> {
+    pub(crate) fn sync_before(&mut self) -> Result<(), ArchiveError> {
         if !self.has_safe_begin {
             self.checkpoints.sync()?;
             // Files in a folder whose name is lost are lost.
@@ -409,7 +396,7 @@ impl Archive {
         self.evidence.as_ref().map_or(Ok(()), UnsyncedEvidence::sync)
     }
 
-    fn flush_staged(&mut self) -> Result<(), ArchiveError> {
+    pub(crate) fn flush_staged(&mut self) -> Result<(), ArchiveError> {
         if self.staged.is_empty() {
             return Ok(());
         }
@@ -437,7 +424,7 @@ impl Archive {
     }
 
     /// Replaces `D/chain`; a chain without a line has no head.
-    fn store_head(&self) -> Result<(), ArchiveError> {
+    pub(crate) fn store_head(&self) -> Result<(), ArchiveError> {
         let Some(head) = self.flushed_head else { return Ok(()) };
         ChainFile { head, checkpoint: self.checkpoints.digest() }.store(&self.dir)
     }
@@ -450,7 +437,7 @@ impl Archive {
     }
 
     /// Writes down where the chain stands and what the closed files hold. Everything flushed must be safe before.
-    fn checkpoint(&mut self) -> Result<(), ArchiveError> {
+    pub(crate) fn checkpoint(&mut self) -> Result<(), ArchiveError> {
         let open = self.base.as_ref().map_or_else(Vec::new, |base| {
             vec![format!("records/{base}{RECORDS_END}"), format!("warc/{base}{}", self.config.format.ending())]
         });

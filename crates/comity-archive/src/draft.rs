@@ -15,7 +15,7 @@ use crate::record::{WarcPlace, WarcPlaces};
 use crate::repeats::Repeat;
 use crate::warc::grammar::{RecordHeader, WarcType};
 use crate::warc::writer::Span;
-use crate::{CrawlFacts, Fetched};
+use crate::{CrawlFacts, Fetched, Record};
 
 /// The parts of an exchange that a record is made of.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ impl Draft {
             judged,
         };
         let record = build::fetched(event, &http, made);
-        let mut begin = serde_json::to_string(&record)?;
+        let mut begin = json(&record)?;
         let end = places_json(record.warc.as_ref())?;
         let length = begin.strip_suffix(end.as_str()).map(str::len);
         begin.truncate(length.ok_or_else(|| io::Error::other("the places are not the record's last"))?);
@@ -120,10 +120,22 @@ impl Draft {
 
 /// The last member of a record's JSON, and its end.
 fn places_json(places: Option<&WarcPlaces>) -> io::Result<String> {
-    let mut json = ",\"warc\":".to_owned();
-    json.push_str(&serde_json::to_string(&places)?);
-    json.push('}');
-    Ok(json)
+    let mut json = Vec::with_capacity(MOST_PLACES);
+    json.extend_from_slice(b",\"warc\":");
+    serde_json::to_writer(&mut json, &places)?;
+    json.push(b'}');
+    String::from_utf8(json).map_err(io::Error::other)
+}
+
+/// Room for the places of an exchange, which nearly always suffices.
+const MOST_PLACES: usize = 512;
+/// And for a record.
+const MOST_RECORD: usize = 4096;
+
+fn json(record: &Record) -> io::Result<String> {
+    let mut json = Vec::with_capacity(MOST_RECORD);
+    serde_json::to_writer(&mut json, record)?;
+    String::from_utf8(json).map_err(io::Error::other)
 }
 
 fn header(exchange: Exchange<'_>) -> RecordHeader {

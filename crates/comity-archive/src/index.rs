@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use comity_url::Surt;
+use comity_url::{CrawlUrl, Surt};
 
 use crate::ArchiveError;
 use crate::disk::replace;
@@ -13,6 +13,9 @@ use crate::warc::text::is_plain;
 
 /// A file whose index has reached this many bytes is closed before the next event: until then it is held in memory.
 const MOST_HELD: usize = 32 << 20;
+
+/// Bytes of a line beside URL, key and file name, about.
+const ROUND: usize = 192;
 
 /// What an index line says of a record, but for its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +27,30 @@ pub(crate) struct IndexEntry {
 impl IndexEntry {
     /// The entry of a `response` or `revisit`: target URI and date as its header has them, the HTTP head of its block.
     pub(crate) fn of(kind: WarcType, uri: &str, date: &str, head: &[u8], digest: Option<&str>) -> Self {
-        let time: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
-        let mut begin = format!("{} {time} {{", Surt::of_text(uri));
+        Self::of_key(Surt::of_text(uri).as_str(), kind, uri, date, head, digest)
+    }
+
+    /// The same for a URL whose parts are known, `uri` being how its record's header writes it.
+    pub(crate) fn of_url(
+        url: &CrawlUrl,
+        kind: WarcType,
+        uri: &str,
+        date: &str,
+        head: &[u8],
+        digest: Option<&str>,
+    ) -> Self {
+        if uri != url.as_str() {
+            return Self::of(kind, uri, date, head, digest);
+        }
+        Self::of_key(Surt::of(url).as_str(), kind, uri, date, head, digest)
+    }
+
+    fn of_key(key: &str, kind: WarcType, uri: &str, date: &str, head: &[u8], digest: Option<&str>) -> Self {
+        let mut begin = String::with_capacity(key.len() + uri.len() + ROUND);
+        begin.push_str(key);
+        begin.push(' ');
+        begin.extend(date.chars().filter(char::is_ascii_digit).take(14));
+        begin.push_str(" {");
         push_member(&mut begin, "url", uri);
         let mime = match kind {
             WarcType::Revisit => Some("warc/revisit".to_owned()),
@@ -43,7 +68,8 @@ impl IndexEntry {
 
     /// The line, without its end.
     pub(crate) fn line(&self, offset: u64, length: u64, file: &str) -> String {
-        let mut line = self.begin.clone();
+        let mut line = String::with_capacity(self.begin.len() + file.len() + ROUND);
+        line.push_str(&self.begin);
         push_member(&mut line, "length", &length.to_string());
         push_member(&mut line, "offset", &offset.to_string());
         push_member(&mut line, "filename", file);

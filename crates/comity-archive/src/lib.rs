@@ -52,8 +52,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `archive`, `event`, `config` | [`Archive`]: an [`Event`] in, a [`Stored`] out |
-//! | `prepare`, `draft`, `repeats` | the work that needs no turn; which captures repeat an earlier one |
+//! | `archive`, `closing`, `event`, `config` | [`Archive`]: an [`Event`] in, a [`Stored`] out |
+//! | `prepare`, `blocks`, `draft`, `repeats` | the work that needs no turn, digests too; which captures repeat an earlier one |
 //! | `shared` | [`SharedArchive`]: many threads at once |
 //! | `lock`, `reading` | [`CrawlLock`], [`ReadLock`]: one process at a time, and no erasure under a reader |
 //! | `index`, `recovery` | CDXJ; what is made of files that were left open |
@@ -75,8 +75,10 @@ extern crate self as comity_archive;
 mod answers;
 mod append_file;
 mod archive;
+mod blocks;
 mod chain;
 mod checkpoint;
+mod closing;
 mod config;
 mod counting;
 mod digests;

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use comity_policy::{Capture, Errand, Spool, WallTime};
 
-use crate::chain::SALT_BYTES;
 use crate::digests::BlockDigests;
 use crate::draft::{Beside, Draft, Exchange};
-use crate::entropy::record_id;
+use crate::entropy::{ID_BYTES, record_id, record_id_of};
 use crate::index::IndexEntry;
 use crate::repeats::{Repeat, stated};
 use crate::robots_responses::RobotsResponses;
@@ -124,16 +123,14 @@ impl Preparer {
             Cow::Owned(Event::NotFetched(event)) => return self.not_fetched(Cow::Owned(*event), judged, entropy),
         };
         let capture = &event.capture;
-        let response =
-            http_head::response(capture, form).map(|head| self.half(head, &capture.body, entropy)).transpose()?;
-        let request =
-            http_head::request(capture, form).map(|head| self.half(head, &Spool::default(), entropy)).transpose()?;
-        let id = self.new_id(entropy)?;
+        let [of_response, of_request, own, salt] = self.drawn(entropy)?;
+        let half = |head, body: &Spool, random| self.half(head, body, record_id_of(random));
+        let response = http_head::response(capture, form).map(|head| half(head, &capture.body, of_response));
+        let request = http_head::request(capture, form).map(|head| half(head, &Spool::default(), of_request));
+        let (response, request, id) = (response.transpose()?, request.transpose()?, record_id_of(own));
         let stated = response.as_ref().and_then(|half| stated(&event, half));
         // A capture that lies in no WARC can be named by a record, not by a WARC.
         let stated = stated.filter(|repeat| !self.warc || repeat.earlier.record_id.is_some());
-        let mut salt = [0_u8; SALT_BYTES];
-        entropy.fill(&mut salt).map_err(|e| ArchiveError::io(&self.dir, e))?;
         let (full, beside) = (response.as_ref().filter(|_| self.warc && stated.is_none()), self.beside(&event));
         let entry = full.map(|half| index_entry(WarcType::Response, &event.capture, half, &half.digests));
         let exchange = Exchange {
@@ -181,9 +178,16 @@ impl Preparer {
         Ok(Prepared::NotFetched { id: self.new_id(entropy)?, judged, event })
     }
 
-    fn half(&self, head: StoredHead, body: &Spool, entropy: &mut dyn Entropy) -> Result<Half, ArchiveError> {
+    /// Randomness for an exchange, all at once: three ids and the salt.
+    fn drawn(&self, entropy: &mut dyn Entropy) -> Result<[[u8; ID_BYTES]; 4], ArchiveError> {
+        let mut drawn = [[0_u8; ID_BYTES]; 4];
+        entropy.fill(drawn.as_flattened_mut()).map_err(|e| ArchiveError::io(&self.dir, e))?;
+        Ok(drawn)
+    }
+
+    fn half(&self, head: StoredHead, body: &Spool, id: String) -> Result<Half, ArchiveError> {
         let digests = BlockDigests::of(&head.bytes, body).map_err(|e| ArchiveError::io(&self.dir, e))?;
-        Ok(Half { id: self.new_id(entropy)?, head, digests, member: None })
+        Ok(Half { id, head, digests, member: None })
     }
 
     /// Compresses what is small enough to wait.
@@ -267,7 +271,8 @@ fn request_record<'a>(capture: &Capture, half: &'a Half, concurrent: Option<&str
 /// The index line of the response, or of its revisit.
 pub(crate) fn index_entry(kind: WarcType, capture: &Capture, half: &Half, digests: &BlockDigests) -> IndexEntry {
     let uri = target_uri(capture.url.as_str());
-    IndexEntry::of(kind, &uri, &capture.started.to_string(), &half.head.bytes, digests.payload.as_deref())
+    let (date, head) = (capture.started.to_string(), &half.head.bytes);
+    IndexEntry::of_url(&capture.url, kind, &uri, &date, head, digests.payload.as_deref())
 }
 
 /// The fields that request and response share.

@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::{fmt, mem};
 
 use comity_url::CrawlUrl;
 
@@ -10,9 +11,12 @@ use crate::{Archive, ArchiveError, ConfigFacts, Entropy, Event, Stored};
 
 /// An archive that any number of threads append to at once.
 ///
-/// Each does the costly part of its own event (heads, digests, compression) beside the others; then it waits for its turn.
-/// Whoever has the turn stores all events that wait by then, in the order in which they came, their lines in one frame.
-/// Waiting events are bounded by the threads that wait; a body above 1 MiB is not compressed before its turn, and passes from
+/// Each does the costly part of its own event (heads, digests, compression) beside the others; then it hands it over. Whoever finds
+/// that nobody has the turn takes it, and stores all events that wait by then, in the order in which they came, their lines in one
+/// frame, and those that came meanwhile, until none waits. So nobody waits for the turn of another to be over, unless it asks to be
+/// told before it goes on ([`SharedArchive::append`]).
+///
+/// Waiting events are bounded by whoever hands them over; a body above 1 MiB is not compressed before its turn, and passes from
 /// where it lies into the file.
 #[derive(Debug)]
 pub struct SharedArchive {
@@ -25,14 +29,27 @@ pub struct SharedArchive {
 }
 
 /// An event that waits for its turn.
-#[derive(Debug)]
 struct Waiting {
     prepared: Prepared<'static>,
-    answer: Arc<Answer>,
+    tell: Tell,
 }
 
-/// What became of an event; `None` until its turn.
-type Answer = Mutex<Option<Result<Stored, ArchiveError>>>;
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting").field("prepared", &self.prepared).finish_non_exhaustive()
+    }
+}
+
+/// Is told what became of an event; of one that came after the close, nothing.
+type Tell = Box<dyn FnOnce(Outcome) + Send>;
+
+type Outcome = Result<Option<Stored>, ArchiveError>;
+
+impl Waiting {
+    fn tell(self, outcome: Outcome) {
+        (self.tell)(outcome);
+    }
+}
 
 impl SharedArchive {
     /// Shares an archive; `entropy` is for the ids of its records. What was staged before is flushed.
@@ -60,25 +77,59 @@ impl SharedArchive {
         self.preparer.prepare(Cow::Owned(event), &mut OneAtATime(&self.entropy)).map(PreparedEvent)
     }
 
-    /// Stores one outcome: acknowledged when this returns. `None` when the archive is closed. Blocks for its turn.
+    /// Stores one outcome: acknowledged when this returns. `None` when the archive is closed. Blocks until it is stored.
     ///
     /// # Errors
     /// On failure nothing of the event is stored.
     pub fn append(&self, event: PreparedEvent) -> Result<Option<Stored>, ArchiveError> {
         let answer = Arc::new(Answer::default());
-        lock(&self.waiting).push(Waiting { prepared: event.0, answer: answer.clone() });
-        let mut archive = self.turn()?;
-        if let Some(answered) = lock(&answer).take() {
-            return answered.map(Some);
+        let teller = Teller(answer.clone());
+        self.hand_over(event, move |outcome| teller.tell(outcome));
+        answer.wait().unwrap_or_else(|| Err(self.broken()))
+    }
+
+    /// Hands an outcome over, and tells what became of it once that is known: as [`SharedArchive::append`] gives it. Does not wait
+    /// for a turn that another thread has, which stores it then; otherwise this thread stores what waits. Whichever
+    /// thread it is calls `tell`, which may not block; it is dropped without a call where a thread panicked over the event.
+    ///
+    /// The caller bounds how many it hands over before they are acknowledged: they wait in memory.
+    pub fn hand_over(
+        &self,
+        event: PreparedEvent,
+        tell: impl FnOnce(Result<Option<Stored>, ArchiveError>) + Send + 'static,
+    ) {
+        lock(&self.waiting).push(Waiting { prepared: event.0, tell: Box::new(tell) });
+        self.serve();
+    }
+
+    /// Stores what waits, unless another has the turn: that one looks again when it has given it back, and whoever finds the turn
+    /// taken has handed over before.
+    fn serve(&self) {
+        let _told = AllTold(self);
+        while !lock(&self.waiting).is_empty() {
+            let stored = match self.archive.try_lock() {
+                Ok(mut archive) => self.store(archive.as_mut()),
+                Err(TryLockError::WouldBlock) => return,
+                Err(TryLockError::Poisoned(_)) => return self.give_up(),
+            };
+            // The turn is over: nobody waits for those who are told.
+            stored.into_iter().for_each(|(one, outcome)| one.tell(outcome));
         }
-        // It is this thread's turn: its own event waits among the others'.
-        let waiting = std::mem::take(&mut *lock(&self.waiting));
-        let Some(archive) = archive.as_mut() else { return Ok(None) };
+    }
+
+    /// Stores what waits by now, together; gives what is to be told.
+    fn store(&self, archive: Option<&mut Archive>) -> Vec<(Waiting, Outcome)> {
+        let waiting = mem::take(&mut *lock(&self.waiting));
+        let Some(archive) = archive else { return waiting.into_iter().map(|one| (one, Ok(None))).collect() };
         let prepared: Vec<&Prepared<'_>> = waiting.iter().map(|one| &one.prepared).collect();
-        for (one, result) in waiting.iter().zip(archive.append_all(&prepared)) {
-            *lock(&one.answer) = Some(result);
-        }
-        lock(&answer).take().transpose()
+        let outcomes = archive.append_all(&prepared);
+        waiting.into_iter().zip(outcomes.into_iter().map(|outcome| outcome.map(Some))).collect()
+    }
+
+    /// Nothing is stored any more.
+    fn give_up(&self) {
+        let waiting = mem::take(&mut *lock(&self.waiting));
+        waiting.into_iter().for_each(|one| one.tell(Err(self.broken())));
     }
 
     /// Makes everything acknowledged so far safe against power loss, as [`Archive::sync`].
@@ -86,7 +137,7 @@ impl SharedArchive {
     /// # Errors
     /// When the device refuses.
     pub fn sync(&self) -> Result<(), ArchiveError> {
-        self.turn()?.as_mut().map_or(Ok(()), |archive| archive.sync().map(drop))
+        self.in_turn(|archive| archive.as_mut().map_or(Ok(()), |archive| archive.sync().map(drop)))
     }
 
     /// From the next outcome on another configuration is in force, as [`Archive::reconfigure`].
@@ -94,10 +145,10 @@ impl SharedArchive {
     /// # Errors
     /// As there, and when the archive was closed: nothing would be stored under it.
     pub fn reconfigure(&self, facts: ConfigFacts) -> Result<ConfigFacts, ArchiveError> {
-        match self.turn()?.as_mut() {
+        self.in_turn(|archive| match archive.as_mut() {
             Some(archive) => archive.reconfigure(facts),
             None => Err(ArchiveError::io(&self.preparer.dir, io::Error::other("the archive is closed"))),
-        }
+        })
     }
 
     /// Closes the archive, as [`Archive::close`]; what comes later is not stored.
@@ -105,14 +156,95 @@ impl SharedArchive {
     /// # Errors
     /// As there.
     pub fn close(&self) -> Result<(), ArchiveError> {
-        self.turn()?.take().map_or(Ok(()), |archive| archive.close().map(drop))
+        let mut stored = Vec::new();
+        let closed = self.in_turn(|archive| {
+            // What was handed over while another had the turn came before.
+            stored = self.store(archive.as_mut());
+            archive.take().map_or(Ok(()), |archive| archive.close().map(drop))
+        });
+        stored.into_iter().for_each(|(one, outcome)| one.tell(outcome));
+        closed
     }
 
-    /// Waits for the turn. A thread that panicked in its turn may have left half an event: nothing is written after it.
+    /// Does something in a turn of its own, and then what was handed over meanwhile.
+    fn in_turn<T>(
+        &self,
+        work: impl FnOnce(&mut Option<Archive>) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        let _told = AllTold(self);
+        let done = self.turn().and_then(|mut archive| work(&mut archive));
+        self.serve();
+        done
+    }
+
+    /// Waits for the turn.
     fn turn(&self) -> Result<MutexGuard<'_, Option<Archive>>, ArchiveError> {
-        let broken =
-            |_| ArchiveError::io(&self.preparer.dir, io::Error::other("a thread panicked while it wrote here"));
-        self.archive.lock().map_err(broken)
+        self.archive.lock().map_err(|_| self.broken())
+    }
+
+    /// A thread that panicked in its turn may have left half an event: nothing is written after it.
+    fn broken(&self) -> ArchiveError {
+        ArchiveError::io(&self.preparer.dir, io::Error::other("a thread panicked while it wrote here"))
+    }
+}
+
+/// A thread that has the turn leaves nobody waiting behind it, not even where it panics.
+struct AllTold<'a>(&'a SharedArchive);
+
+impl Drop for AllTold<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.give_up();
+        }
+    }
+}
+
+/// What became of an event, for a thread that waits for it.
+#[derive(Debug, Default)]
+struct Answer {
+    progress: Mutex<Progress>,
+    over: Condvar,
+}
+
+#[derive(Debug, Default)]
+enum Progress {
+    #[default]
+    Waits,
+    /// Nothing where a thread panicked over it.
+    Over(Option<Outcome>),
+}
+
+impl Answer {
+    /// The first word counts.
+    fn is(&self, outcome: Option<Outcome>) {
+        let mut progress = lock(&self.progress);
+        if matches!(*progress, Progress::Waits) {
+            *progress = Progress::Over(outcome);
+            self.over.notify_one();
+        }
+    }
+
+    fn wait(&self) -> Option<Outcome> {
+        let waited = self.over.wait_while(lock(&self.progress), |progress| matches!(progress, Progress::Waits));
+        match mem::take(&mut *waited.unwrap_or_else(PoisonError::into_inner)) {
+            Progress::Waits => None,
+            Progress::Over(outcome) => outcome,
+        }
+    }
+}
+
+/// Answers, at the latest when it is dropped.
+struct Teller(Arc<Answer>);
+
+impl Teller {
+    fn tell(&self, outcome: Outcome) {
+        self.0.is(Some(outcome));
+    }
+}
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        self.0.is(None);
     }
 }
 

@@ -126,7 +126,19 @@ impl WallTime {
 impl fmt::Display for WallTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (y, mo, d, h, mi, s, ms) = self.civil();
-        write!(f, "{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{ms:03}Z")
+        let Some(year) = u32::try_from(y).ok().filter(|year| *year <= 9999) else {
+            return write!(f, "{y:04}-{mo:02}-{d:02}T{h:02}:{mi:02}:{s:02}.{ms:03}Z");
+        };
+        // At once, not part by part through the formatter: what is stored of a page holds a dozen of them.
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let parts = [(0..4, year), (5..7, mo), (8..10, d), (11..13, h), (14..16, mi), (17..19, s), (20..23, ms)];
+        for (place, mut number) in parts {
+            for digit in text.get_mut(place).into_iter().flatten().rev() {
+                *digit = b"0123456789"[(number % 10) as usize];
+                number /= 10;
+            }
+        }
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -284,6 +296,10 @@ mod tests {
             (1_796_030_100_250, "2026-11-30T09:15:00.250Z"),
             (-1, "1969-12-31T23:59:59.999Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (253_402_300_800_000, "10000-01-01T00:00:00.000Z"),
+            (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
+            (-62_167_219_200_001, "-001-12-31T23:59:59.999Z"),
         ];
         for (millis, text) in rows {
             assert_eq!(WallTime::from_unix_millis(millis).to_string(), text);

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub(crate) struct CheckpointLog {
     last: Option<Checkpoint>,
     /// Files that a checkpoint holds the sum of.
     summed: BTreeSet<String>,
+    /// Sums of closed files that the next checkpoint will hold.
+    known: BTreeMap<String, FileSum>,
     evidence: IndexSum,
 }
 
@@ -61,8 +63,8 @@ impl CheckpointLog {
         if whole < text.len() {
             file.set_len(whole as u64).map_err(wrong)?;
         }
-        let mut log =
-            Self { dir: dir.to_owned(), file, last: None, summed: BTreeSet::new(), evidence: IndexSum::default() };
+        let (summed, known, evidence) = (BTreeSet::new(), BTreeMap::new(), IndexSum::default());
+        let mut log = Self { dir: dir.to_owned(), file, last: None, summed, known, evidence };
         for line in text.get(..whole).unwrap_or_default().split_inclusive(|b| *b == b'\n') {
             let line = std::str::from_utf8(line).unwrap_or_default().trim_end_matches('\n');
             let next = Checkpoint::parse(line).map_err(|e| chain(&path, format!("checkpoint {}: {e}", log.next())))?;
@@ -126,6 +128,11 @@ impl CheckpointLog {
         }
     }
 
+    /// The sum of a file that was just closed, for the next one.
+    pub(crate) fn knows(&mut self, sum: FileSum) {
+        self.known.insert(sum.path.clone(), sum);
+    }
+
     /// What is written is safe against a power cut.
     ///
     /// # Errors
@@ -139,6 +146,7 @@ impl CheckpointLog {
         self.evidence = IndexSum::default();
         for name in names {
             self.summed.remove(name);
+            self.known.remove(name);
         }
     }
 
@@ -158,7 +166,7 @@ impl CheckpointLog {
         })
     }
 
-    fn closed_files(&self, open: &[String]) -> Result<Vec<FileSum>, ArchiveError> {
+    fn closed_files(&mut self, open: &[String]) -> Result<Vec<FileSum>, ArchiveError> {
         let mut sums = Vec::new();
         for (folder, end) in FAMILIES {
             let folder_path = self.dir.join(folder);
@@ -167,6 +175,10 @@ impl CheckpointLog {
             for name in names {
                 let path = format!("{folder}/{name}");
                 if self.summed.contains(&path) || open.contains(&path) {
+                    continue;
+                }
+                if let Some(sum) = self.known.remove(&path) {
+                    sums.push(sum);
                     continue;
                 }
                 let on_disk = folder_path.join(&name);

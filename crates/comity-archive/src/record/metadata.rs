@@ -41,7 +41,7 @@ fn before(record: &Record) -> String {
 }
 
 fn after(record: &Record, changes: &Changes<'_>) -> String {
-    let mut fields = Fields::default();
+    let mut fields = Fields::with_capacity(1024);
     fields.push("comity-errand", &record.errand);
     fields.push("comity-outcome", &record.outcome);
     fields.push("comity-reason", &record.reason);

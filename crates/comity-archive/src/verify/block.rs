@@ -1,8 +1,8 @@
 use comity_policy::Digest;
-use sha1::{Digest as _, Sha1};
 
 use super::erasures::ErasureId;
-use crate::digests::{Sums, label};
+use crate::blocks::{Sha1, Sum, Sums};
+use crate::digests::label;
 use crate::warc::stream::WarcHead;
 use crate::warc::text::end_of_head;
 
@@ -22,11 +22,11 @@ enum State {
     /// Nothing came yet.
     Begin,
     /// In an HTTP head.
-    Head(Sha1),
+    Head(Sum<Sha1>),
     /// Behind it; how long the payload is so far.
     Payload(Box<Sums>, u64),
     /// Of another kind: one sum.
-    Other(Sha1),
+    Other(Sum<Sha1>),
 }
 
 impl Block {
@@ -38,7 +38,7 @@ impl Block {
         let Self { state, text } = self;
         if matches!(state, State::Begin) {
             let is_http = matches!(head.kind(), "request" | "response" | "revisit");
-            *state = if is_http { State::Head(Sha1::new()) } else { State::Other(Sha1::new()) };
+            *state = if is_http { State::Head(Sum::default()) } else { State::Other(Sum::default()) };
         }
         match state {
             State::Begin => {}
@@ -58,7 +58,7 @@ impl Block {
                 let room = MAX_TEXT.saturating_sub(text.len()).min(of_head.len());
                 text.extend_from_slice(of_head.get(..room).unwrap_or_default());
                 if end.is_some() {
-                    let mut sums = Sums::going_on(sha1.clone(), text.len());
+                    let mut sums = Sums::after(sha1.clone());
                     sums.update(payload);
                     *state = State::Payload(Box::new(sums), payload.len() as u64);
                 }
@@ -69,11 +69,12 @@ impl Block {
     pub(super) fn finish(self) -> Facts {
         let Self { state, text } = self;
         match state {
-            State::Begin => Facts { sha1: label(Sha1::new()), payload: None, text },
+            State::Begin => Facts { sha1: label(Sum::default()), payload: None, text },
             State::Head(sha1) | State::Other(sha1) => Facts { sha1: label(sha1), payload: None, text },
             State::Payload(sums, length) => {
-                let (block, sha1, sha256) = sums.finish();
-                Facts { sha1: block, payload: Some(Payload { sha1, sha256, length }), text }
+                let Sums { block, payload, payload256 } = *sums;
+                let (sha1, sha256) = (label(payload), Digest::from_bytes(payload256.finish()));
+                Facts { sha1: label(block), payload: Some(Payload { sha1, sha256, length }), text }
             }
         }
     }

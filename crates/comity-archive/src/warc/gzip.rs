@@ -1,7 +1,7 @@
 use std::{fmt, io};
 
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
-use libdeflater::{CompressionLvl, Compressor};
+use flate2::{Compress, Compression, FlushCompress, Status};
+use libdeflater::{CompressionLvl, Compressor, Crc};
 
 /// Header of every member: deflate, no flags, mtime 0, no extra flags, unknown system (RFC 1952 §2.3).
 ///
@@ -33,6 +33,8 @@ pub(crate) struct Gzip {
     text: Vec<u8>,
     way: Way,
     crc: Crc,
+    /// Bytes of the member under way.
+    taken: u64,
     failed: bool,
 }
 
@@ -70,6 +72,7 @@ impl Gzip {
             text: Vec::new(),
             way: Way::Stored,
             crc: Crc::new(),
+            taken: 0,
             failed: false,
         }
     }
@@ -86,7 +89,7 @@ impl Gzip {
         }
         self.text.clear();
         self.text.shrink_to(MOST_KEPT);
-        self.crc.reset();
+        (self.crc, self.taken) = (Crc::new(), 0);
         self.failed = false;
         out.extend_from_slice(&HEADER);
     }
@@ -94,6 +97,7 @@ impl Gzip {
     /// Compresses more of the member.
     pub(crate) fn write(&mut self, input: &[u8], out: &mut Vec<u8>) {
         self.crc.update(input);
+        self.taken += input.len() as u64;
         match self.way {
             Way::Stored => input.chunks(usize::from(u16::MAX)).for_each(|part| stored_block(part, false, out)),
             // Longer than was said: such a member is never used.
@@ -117,7 +121,8 @@ impl Gzip {
             Way::Stream => self.run(&[], FlushCompress::Finish, out),
         }
         out.extend_from_slice(&self.crc.sum().to_le_bytes());
-        out.extend_from_slice(&self.crc.amount().to_le_bytes());
+        // Modulo 2^32, as the format wants it.
+        out.extend_from_slice(&(self.taken as u32).to_le_bytes());
         if self.failed { Err(io::Error::other("deflate failed")) } else { Ok(()) }
     }
 

@@ -48,6 +48,11 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
+    /// With room for so many bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self { text: String::with_capacity(bytes) }
+    }
+
     /// Adds a field; the value is kept on its line.
     pub(crate) fn push(&mut self, name: &str, value: &str) {
         self.text.push_str(name);

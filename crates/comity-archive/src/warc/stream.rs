@@ -1,6 +1,7 @@
 use std::io::{self, BufRead, Read as _};
 
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use flate2::{Decompress, FlushDecompress, Status};
+use libdeflater::Crc;
 
 use super::gzip::HEADER;
 use super::reader::{Damage, WarcError};
@@ -153,7 +154,8 @@ impl<R: BufRead> WarcStream<R> {
         self.input.read_exact(&mut trailer).map_err(torn)?;
         let mut computed = [0; 8];
         computed[..4].copy_from_slice(&crc.sum().to_le_bytes());
-        computed[4..].copy_from_slice(&crc.amount().to_le_bytes());
+        // Modulo 2^32, as the format wants it.
+        computed[4..].copy_from_slice(&(self.inflate.total_out() as u32).to_le_bytes());
         if trailer != computed {
             return Err(Damage::Gzip("CRC or length of the member is wrong".to_owned()));
         }

@@ -1,8 +1,10 @@
 //! Many threads at one archive.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 
-use comity_archive::{ArchiveConfig, ConfigFacts, SharedArchive};
+use comity_archive::{Archive, ArchiveConfig, ConfigFacts, Entropy, Event, SharedArchive};
 use comity_policy::Overrides;
 
 use crate::common::*;
@@ -22,10 +24,7 @@ fn many_threads_store_everything_once_in_one_chain() {
                 if n >= events {
                     return answers;
                 }
-                let body = format!("page {} ", n % 50).repeat(200);
-                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-                let event = page(capture(&format!("https://a.test/{n}"), head.as_bytes(), body.as_bytes()));
-                let stored = shared.append(shared.prepare(event).unwrap()).unwrap().unwrap();
+                let stored = shared.append(shared.prepare(event(n, 50)).unwrap()).unwrap().unwrap();
                 answers.push((n, stored.seq));
             }
         };
@@ -55,4 +54,98 @@ fn many_threads_store_everything_once_in_one_chain() {
     let (responses, pointed_at) = (ids("response", "WARC-Record-ID"), ids("revisit", "WARC-Refers-To"));
     assert_eq!((responses.len(), pointed_at.len()), (50, 70));
     assert!(pointed_at.iter().all(|id| responses.contains(id)));
+}
+
+/// Page `n`, one of so many bodies.
+fn event(n: usize, bodies: usize) -> Event {
+    let body = format!("page {} ", n % bodies).repeat(200);
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    page(capture(&format!("https://a.test/{n}"), head.as_bytes(), body.as_bytes()))
+}
+
+/// Who hands over does not wait, while another thread syncs again and again.
+#[test]
+fn what_is_handed_over_is_told_once_and_stored_before_the_close() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = ArchiveConfig { rollover: 60_000, ..config() };
+    let shared = SharedArchive::new(open(dir.path(), config, 1), SeededEntropy::boxed(2)).unwrap();
+    let (next, events, told) = (AtomicUsize::new(0), 120, Arc::new(Mutex::new(Vec::new())));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= events {
+                        return;
+                    }
+                    let told = told.clone();
+                    let tell = move |outcome: Result<Option<comity_archive::Stored>, _>| {
+                        told.lock().unwrap().push((n, outcome.unwrap().unwrap().seq));
+                    };
+                    shared.hand_over(shared.prepare(event(n, events)).unwrap(), tell);
+                    if n % 10 == 0 {
+                        shared.sync().unwrap();
+                    }
+                }
+            });
+        }
+    });
+    shared.close().unwrap();
+    let (closed, none) = (Arc::new(AtomicBool::new(false)), shared.prepare(event(0, 1)).unwrap());
+    let said = closed.clone();
+    shared.hand_over(none, move |outcome| said.store(outcome.unwrap().is_none(), Ordering::Relaxed));
+    assert!(closed.load(Ordering::Relaxed), "after the close nothing is stored");
+
+    let lines = lines(dir.path());
+    assert_eq!(check_chain(&lines), events as u64);
+    check_tied(dir.path());
+    assert_eq!(check_index(dir.path()), events);
+    let mut told = Arc::try_unwrap(told).unwrap().into_inner().unwrap();
+    told.sort_unstable();
+    assert_eq!(told.iter().map(|(n, _)| *n).collect::<Vec<_>>(), (0..events).collect::<Vec<_>>());
+    for (n, seq) in told {
+        let record = lines[usize::try_from(seq).unwrap()].record().unwrap().unwrap();
+        assert_eq!(record.url, format!("https://a.test/{n}"), "each was told the number of its own line");
+    }
+}
+
+/// Panics when it is asked once `armed`, after another event was handed over.
+#[derive(Debug)]
+struct PanicsInTurn {
+    armed: Arc<AtomicBool>,
+    handed_over: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Entropy for PanicsInTurn {
+    fn fill(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        if self.armed.load(Ordering::Relaxed) {
+            self.handed_over.lock().unwrap().recv().unwrap();
+            panic!("in its turn");
+        }
+        buffer.fill(7);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_thread_that_panics_in_its_turn_leaves_nobody_waiting() {
+    let dir = tempfile::tempdir().unwrap();
+    let (armed, (send, handed_over)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
+    let entropy = Box::new(PanicsInTurn { armed: armed.clone(), handed_over: Mutex::new(handed_over) });
+    let archive = Archive::create(dir.path(), config(), Arc::new(StillClock), entropy).unwrap();
+    let shared = SharedArchive::new(archive, SeededEntropy::boxed(2)).unwrap();
+    armed.store(true, Ordering::Relaxed);
+    let [first, second, third] = [1, 2, 3].map(|n| shared.prepare(event(n, 9)).unwrap());
+    std::thread::scope(|scope| {
+        // The id of the file's first record is drawn in the turn.
+        let panics = scope.spawn(|| shared.append(first));
+        let waits = scope.spawn(|| shared.append(second));
+        send.send(()).unwrap();
+        // Whichever had the turn: the other is told.
+        let ends = [panics.join(), waits.join()];
+        assert_eq!(ends.iter().filter(|end| matches!(end, Ok(Err(_)))).count(), 1, "{ends:?}");
+        assert_eq!(ends.iter().filter(|end| end.is_err()).count(), 1, "{ends:?}");
+    });
+    shared.append(third).unwrap_err();
+    shared.sync().unwrap_err();
 }

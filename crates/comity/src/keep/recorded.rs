@@ -14,6 +14,7 @@ use comity_frontier::RecordMark;
 use comity_gate::{RecalledFile, RecalledRobots, RobotsVisit, SiteFileOutcome, SiteFileVisit};
 use comity_policy::{Capture, Decision, Digest, Errand, Instant, Reason};
 use comity_url::CrawlUrl;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::Instrument as _;
 
 use super::{Exposed, Keeper, SYNC_EVERY, Trip};
@@ -149,18 +150,16 @@ impl Keeper {
     }
 
     async fn append(&self, event: Event) -> Result<Option<Earlier>, Error> {
-        let (Some(_), Ok(worker)) = (&self.store, self.workers.clone().acquire_owned().await) else { return Ok(None) };
+        let (Some(store), Ok(worker)) = (&self.store, self.workers.clone().acquire_owned().await) else {
+            return Ok(None);
+        };
         let now = self.clock.now();
-        let stored_and_synced = self.blocking(move |store| {
-            let prepared = store.archive.prepare(event)?;
-            // While it waits for its turn, another may be prepared.
-            drop(worker);
-            let stored = store.archive.append(prepared)?;
-            if let Some(stored) = &stored {
-                store.mark.written(stored.seq + 1);
-            }
-            Ok((stored.and_then(|stored| stored.capture), store.sync_if_due(now)?))
-        });
+        let stored_and_synced = async {
+            let stored = self.hand_over(store.mark.clone(), event, worker).await?;
+            let is_due = store.due(now).is_some();
+            let is_synced = is_due && self.blocking(move |store| store.sync_if_due(now)).await?;
+            Ok::<_, Error>((stored, is_synced))
+        };
         let (stored, is_synced) = stored_and_synced.instrument(tracing::debug_span!("archive")).await?;
         if is_synced {
             self.queue_follows();
@@ -168,6 +167,32 @@ impl Keeper {
             self.wrote();
         }
         Ok(stored)
+    }
+
+    /// Prepares the event, and waits without a thread until it is stored.
+    async fn hand_over(
+        &self,
+        mark: RecordMark,
+        event: Event,
+        worker: OwnedSemaphorePermit,
+    ) -> Result<Option<Earlier>, Error> {
+        let (tell, told) = oneshot::channel();
+        self.blocking(move |store| {
+            let prepared = store.archive.prepare(event)?;
+            // While it waits for its turn, another may be prepared.
+            drop(worker);
+            store.archive.hand_over(prepared, move |stored| {
+                if let Ok(Some(stored)) = &stored {
+                    mark.written(stored.seq + 1);
+                }
+                // It is stored, also where nobody waits for it any more.
+                drop(tell.send(stored));
+            });
+            Ok(())
+        })
+        .await?;
+        let stored = told.await.map_err(|_| Error::internal("a thread panicked while it wrote to the archive"))??;
+        Ok(stored.and_then(|stored| stored.capture))
     }
 
     /// Runs one piece of file work off the loop, or inline where nothing may take time that the clock does not know of.
@@ -321,17 +346,20 @@ impl Store {
 
     /// Once a second everything so far is made safe against power loss (invariant 9). True when it was.
     fn sync_if_due(&self, now: Instant) -> Result<bool, ArchiveError> {
-        let mut beside = match self.beside.try_lock() {
+        let Some(mut beside) = self.due(now) else { return Ok(false) };
+        self.sync(&mut beside, now)?;
+        Ok(true)
+    }
+
+    /// What a sync is made with, where one is due.
+    fn due(&self, now: Instant) -> Option<MutexGuard<'_, Beside>> {
+        let beside = match self.beside.try_lock() {
             Ok(beside) => beside,
             Err(TryLockError::Poisoned(broken)) => broken.into_inner(),
             // Somebody is at it, or keeps evidence: the next outcome looks again.
-            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::WouldBlock) => return None,
         };
-        if now.since(beside.synced) < SYNC_EVERY {
-            return Ok(false);
-        }
-        self.sync(&mut beside, now)?;
-        Ok(true)
+        (now.since(beside.synced) >= SYNC_EVERY).then_some(beside)
     }
 
     fn sync(&self, beside: &mut Beside, now: Instant) -> Result<(), ArchiveError> {
