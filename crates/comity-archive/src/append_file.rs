@@ -118,7 +118,8 @@ impl AppendFile {
         sync_folder(&self.folder).map_err(|e| ArchiveError::io(&self.folder, e))
     }
 
-    fn open_path(&self) -> PathBuf {
+    /// Where it lies until it is closed.
+    pub(crate) fn open_path(&self) -> PathBuf {
         self.folder.join(format!("{}{OPEN_SUFFIX}", self.name))
     }
 

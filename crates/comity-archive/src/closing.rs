@@ -5,7 +5,7 @@ use std::thread;
 use crate::checkpoint::{FileSum, sum_file};
 use crate::{Archive, ArchiveError};
 
-/// A WARC file below this is summed where it is closed: a thread of its own costs about as much.
+/// Beside a WARC file below this, records are packed where they are closed: a thread of its own costs about as much.
 const LEAST_BESIDE: u64 = 1 << 20;
 
 impl Archive {
@@ -22,23 +22,28 @@ impl Archive {
         self.store_head()
     }
 
-    /// Closes the WARC, then the records. While these are packed, another thread reads the WARC for its sum, which the checkpoint
-    /// wants: each takes as long as the other, and nobody else has a turn meanwhile.
+    /// Closes the WARC, then the records. These are packed by another thread while the WARC reaches the device and is read for its sum,
+    /// which the checkpoint wants: nobody else has a turn meanwhile. A kill leaves a part of a file that the next start removes.
     fn close_files(&mut self) -> Result<(), ArchiveError> {
         let Self { dir, warc, records, checkpoints, .. } = self;
         let name = warc.file_name().filter(|_| warc.end_offset() >= LEAST_BESIDE).map(|name| format!("warc/{name}"));
-        warc.close()?;
-        let Some(path) = name else { return records.close() };
+        let (Some(path), Some(packing)) = (name, records.packing()) else {
+            warc.close()?;
+            return records.close();
+        };
         let on_disk = dir.join(&path);
-        let (closed, sum) = thread::scope(|scope| {
-            let summing = thread::Builder::new().spawn_scoped(scope, || sum_file(&on_disk));
-            let closed = records.close();
-            (closed, summing.ok().and_then(|thread| thread.join().ok()))
+        let (summed, packed) = thread::scope(|scope| {
+            let packs = thread::Builder::new().spawn_scoped(scope, || packing.run());
+            let summed = warc.close().map(|()| sum_file(&on_disk));
+            (summed, packs.ok().and_then(|thread| thread.join().ok()))
         });
-        // Without it the checkpoint reads the file itself, and says what is wrong.
-        if let Some(Ok((bytes, sha256))) = sum {
+        // Without a sum the checkpoint reads the file itself, and says what is wrong.
+        if let Ok((bytes, sha256)) = summed? {
             checkpoints.knows(FileSum { path, bytes, sha256 });
         }
-        closed
+        match packed {
+            Some(packed) => records.close_packed(packed),
+            None => records.close(),
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::checkpoint::{Checkpoint, sum_file};
 use crate::disk::{Backing, Disk};
 use crate::{Archive, ArchiveConfig, ArchiveError, ChainVerifier, ConfigFacts, Event};
 use common::{StillClock, capture, lines, page, refused, warc_records};
@@ -304,5 +305,48 @@ fn nothing_is_called_safe_after_the_device_has_refused_once() {
             open(dir.path(), &room, false, common::config()).unwrap().close().unwrap();
             check_whole(dir.path(), 2);
         }
+    }
+}
+
+/// Large enough that records are packed beside the close of their WARC.
+#[test]
+fn a_large_pair_is_packed_as_a_whole_or_not_at_all_whatever_the_device_refuses() {
+    let head = b"HTTP/1.1 200 OK\r\n\r\n";
+    for (refused, closes) in [(None, true), (Some(".tmp"), true), (Some(".warc"), false), (Some(".zst.open"), false)] {
+        let (dir, refuses) = (tempfile::tempdir().unwrap(), Arc::new(Mutex::new(None)));
+        let room = Arc::new(AtomicU64::new(8 << 20));
+        let disk = SmallDisk { room: room.clone(), cuts_fail: false, refuses: refuses.clone() };
+        let (config, entropy) = (ArchiveConfig { level: 0, ..common::config() }, common::SeededEntropy::boxed(9));
+        let mut archive =
+            Archive::create_on(Arc::new(disk), dir.path(), config, Arc::new(StillClock), entropy).unwrap();
+        for n in 0..3 {
+            archive.append(&page(capture(&format!("https://a.test/{n}"), head, &vec![b'x'; 400_000]))).unwrap();
+        }
+        let before = lines(dir.path());
+        let open_size = records_size(dir.path());
+        *refuses.lock().unwrap() = refused;
+        assert_eq!(archive.close().is_ok(), closes, "{refused:?}");
+        let left = common::files(dir.path(), "records");
+        assert_eq!(left.len(), 1, "no part of a file is left: {left:?}");
+        assert_eq!(lines(dir.path()), before, "{refused:?}");
+        assert_eq!(records_size(dir.path()) < open_size, refused.is_none(), "{refused:?}");
+        open(dir.path(), &room, false, common::config()).unwrap().close().unwrap();
+        check_whole(dir.path(), 3);
+        assert_eq!(lines(dir.path()), before, "{refused:?}");
+        check_sums(dir.path());
+    }
+}
+
+fn records_size(dir: &Path) -> u64 {
+    common::files(dir, "records").iter().map(|file| file.metadata().unwrap().len()).sum()
+}
+
+/// Checkpoints hold the sums of the closed files, each as it is.
+fn check_sums(dir: &Path) {
+    let text = std::fs::read_to_string(dir.join("checkpoints.jsonl")).unwrap();
+    let sums: Vec<_> = text.lines().flat_map(|line| Checkpoint::parse(line).unwrap().files).collect();
+    assert_eq!(sums.len(), 3, "records, WARC and index");
+    for sum in sums {
+        assert_eq!(sum_file(&dir.join(&sum.path)).unwrap(), (sum.bytes, sum.sha256), "{}", sum.path);
     }
 }

@@ -15,14 +15,46 @@ const PACKED: u64 = 1 << 20;
 /// # Errors
 /// When something cannot be read or written: the file is as it was.
 pub(crate) fn pack(disk: &dyn Disk, path: &Path) -> io::Result<()> {
-    let mut tmp = path.as_os_str().to_owned();
-    tmp.push(".tmp");
-    let tmp = PathBuf::from(tmp);
-    let packed = pack_to(disk.create(&tmp)?.as_mut(), path).and_then(|()| std::fs::rename(&tmp, path));
-    if packed.is_err() {
-        drop(std::fs::remove_file(&tmp));
+    Packed::make(disk, path, path)?.take_place()
+}
+
+/// A records file written anew, beside it: removed again unless it takes its place.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    tmp: PathBuf,
+    path: PathBuf,
+    took_place: bool,
+}
+
+impl Packed {
+    /// Of the lines of `from`, to which nobody writes any more, for the place of `path`. Safe against a power cut, but for its name.
+    ///
+    /// # Errors
+    /// When something cannot be read or written.
+    pub(crate) fn make(disk: &dyn Disk, from: &Path, path: &Path) -> io::Result<Self> {
+        let mut tmp = path.as_os_str().to_owned();
+        tmp.push(".tmp");
+        let mut to = disk.create(Path::new(&tmp))?;
+        let packed = Self { tmp: tmp.into(), path: path.to_owned(), took_place: false };
+        pack_to(to.as_mut(), from)?;
+        Ok(packed)
     }
-    packed.and_then(|()| sync_folder(path.parent().unwrap_or(path)))
+
+    /// # Errors
+    /// When it cannot be renamed: the file is as it was.
+    pub(crate) fn take_place(mut self) -> io::Result<()> {
+        std::fs::rename(&self.tmp, &self.path)?;
+        self.took_place = true;
+        sync_folder(self.path.parent().unwrap_or(&self.path))
+    }
+}
+
+impl Drop for Packed {
+    fn drop(&mut self) {
+        if !self.took_place {
+            drop(std::fs::remove_file(&self.tmp));
+        }
+    }
 }
 
 fn pack_to(to: &mut dyn Backing, path: &Path) -> io::Result<()> {

@@ -1,11 +1,11 @@
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 
-use super::pack::pack;
+use super::pack::{Packed, pack};
 use crate::ArchiveError;
 use crate::append_file::AppendFile;
 use crate::chain::Line;
@@ -98,14 +98,54 @@ impl RecordsWriter {
         self.file.as_mut().map_or(Ok(()), AppendFile::sync)
     }
 
+    /// What the open file can be packed with before it is closed, off this thread; `None` where it holds no line. Nothing may be flushed
+    /// after it.
+    pub(crate) fn packing(&self) -> Option<Packing> {
+        let file = self.file.as_ref().filter(|file| file.end() > 0)?;
+        Some(Packing { disk: self.disk.clone(), from: file.open_path(), path: self.folder.join(file.name()) })
+    }
+
     /// Syncs the file, gives it its final name and packs it.
     pub(crate) fn close(&mut self) -> Result<(), ArchiveError> {
-        let Some(file) = self.file.take() else { return Ok(()) };
-        let (path, is_empty) = (self.folder.join(file.name()), file.end() == 0);
-        file.close()?;
-        if !is_empty && let Err(error) = pack(self.disk.as_ref(), &path) {
-            tracing::warn!(%error, file = %path.display(), "records could not be packed: they stay as they were written");
+        if let Some(path) = self.close_file()? {
+            warn_unless(pack(self.disk.as_ref(), &path), &path);
         }
         Ok(())
+    }
+
+    /// The same where [`Packing`] was at it before.
+    pub(crate) fn close_packed(&mut self, packed: io::Result<Packed>) -> Result<(), ArchiveError> {
+        if let Some(path) = self.close_file()? {
+            warn_unless(packed.and_then(Packed::take_place), &path);
+        }
+        Ok(())
+    }
+
+    /// Gives the file, unless there is none or none is left.
+    fn close_file(&mut self) -> Result<Option<PathBuf>, ArchiveError> {
+        let Some(file) = self.file.take() else { return Ok(None) };
+        let path = Some(self.folder.join(file.name())).filter(|_| file.end() > 0);
+        file.close()?;
+        Ok(path)
+    }
+}
+
+/// Packs an open records file.
+#[derive(Debug)]
+pub(crate) struct Packing {
+    disk: Arc<dyn Disk>,
+    from: PathBuf,
+    path: PathBuf,
+}
+
+impl Packing {
+    pub(crate) fn run(self) -> io::Result<Packed> {
+        Packed::make(self.disk.as_ref(), &self.from, &self.path)
+    }
+}
+
+fn warn_unless(packed: io::Result<()>, path: &Path) {
+    if let Err(error) = packed {
+        tracing::warn!(%error, file = %path.display(), "records could not be packed: they stay as they were written");
     }
 }
