@@ -87,7 +87,7 @@ async fn left_out_in(form: &str, query: &str) {
         .robots(robots)
         .page("/.well-known/tdmrep.json", Answer::status(200).content("application/json", tdm))
         .page("/ai.txt", Answer::text("User-agent: *\nDisallow: /train\n"))
-        .page("/", Answer::page(["/closed", "/train", "/link", "/shown"].map(|path| Target::here(&at(path)))))
+        .page("/", Answer::page(["/closed", "/train", "/link", "/shown"].map(|path| Target::here(at(path)))))
         .page(at("/shown"), Answer::text("x").field("Content-Signal", "use=reference"))
         .page(at("/closed"), Answer::text("x"))
         .page(at("/train"), Answer::text("x"))
@@ -202,7 +202,7 @@ async fn on_the_page_in(form: &str, query: &str) {
     let link = format!("<link rel=license type=application/rsl+xml href={ABSENT}>");
     let site = Site::new()
         .name(name(0))
-        .page("/", Answer::page(PAGES.map(|path| Target::here(&at(path)))))
+        .page("/", Answer::page(PAGES.map(|path| Target::here(at(path)))))
         .page(at("/meta"), html("<meta name=robots content=noai>"))
         .page(at("/late"), Answer::status(200).content("text/html", "<body>x<meta name=robots content=noai>"))
         .page(at("/tdm"), html("<meta name=tdm-reservation content=1>"))
