@@ -121,6 +121,8 @@ impl Gateway {
             biased;
             () = stopped(phase) => {}
             () = answering => {}
+            // What is learnt while it drains is as safe as before.
+            never = keeping => match never {},
             _ = tokio::time::timeout(self.house.config.drain, ended) => {}
         }
         proxies.shutdown().await;

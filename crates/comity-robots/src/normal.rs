@@ -92,6 +92,11 @@ pub(crate) struct Target<'t> {
 }
 
 impl<'t> Target<'t> {
+    /// Of bytes in the form in which they are compared, with eight zeros behind them.
+    pub(crate) const fn of_padded(padded: &'t [u8], length: usize) -> Self {
+        Self { padded, length }
+    }
+
     pub(crate) fn bytes(&self) -> &'t [u8] {
         self.padded.get(..self.length).unwrap_or_default()
     }

@@ -53,6 +53,10 @@ impl Pattern {
         })
     }
 
+    pub(crate) const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// Length of the escaped pattern in octets, `*` and `$` counted: the longer of two matching patterns wins (RFC 9309
     /// §2.2.2).
     #[must_use]

@@ -153,7 +153,7 @@ impl RuleSet {
         with_target(target, self.0.dialect, |target| self.evidence_for(target))
     }
 
-    fn evidence_for(&self, target: Target<'_>) -> Evidence<'_> {
+    pub(crate) fn evidence_for(&self, target: Target<'_>) -> Evidence<'_> {
         if self.is_robots_txt(target) {
             return Evidence::RobotsTxt;
         }

@@ -176,6 +176,18 @@ impl Table {
         }
     }
 
+    /// Literal, tail and end of each rule, in order.
+    pub(crate) fn each(&self, mut see: impl FnMut(&[u8], &[u8], End)) {
+        let layout = self.layout();
+        let mut literal = Vec::new();
+        for at in 0..layout.count {
+            literal.truncate(layout.head(at).shared);
+            literal.extend(layout.own(at));
+            let row = layout.row(at);
+            see(&literal, row.tail, row.end());
+        }
+    }
+
     /// The rules, in order, as what they can be packed from again. Cost: linear in what they are made of. `None` when a pattern
     /// is longer than any line makes one.
     pub(crate) fn unpack(&self) -> Option<Drafts<'_>> {

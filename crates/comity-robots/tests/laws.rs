@@ -2,7 +2,9 @@
 
 mod shared;
 
-use comity_robots::{Dialect, MAX_BYTES, Pattern, Robots, RuleSet, request_target, token_note};
+use std::collections::BTreeSet;
+
+use comity_robots::{Dialect, Evidence, MAX_BYTES, Pattern, Robots, RuleSet, request_target, token_note};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -75,6 +77,49 @@ fn slow_allows(rules: &[Rule], target: &str, dialect: Dialect) -> bool {
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::Direct("tests/laws.proptest-regressions");
     ProptestConfig { cases: 512, failure_persistence: Some(Box::new(kept)), ..ProptestConfig::default() }
+}
+
+/// Rules and a path so short that all queries that tell anything have at most five bytes.
+fn short_rules() -> impl Strategy<Value = Vec<Rule>> {
+    let pattern = "(/|\\*)[ab?=*]{0,3}(\\$|)";
+    prop::collection::vec((any::<bool>(), pattern), 0..6)
+}
+
+/// Every query of at most five of these bytes; `z` stands in no rule.
+fn short_queries() -> Vec<String> {
+    let mut all = vec![String::new()];
+    let mut last = all.clone();
+    for _ in 0..5 {
+        last = last.iter().flat_map(|query| ["a", "b", "?", "=", "z"].map(|next| format!("{query}{next}"))).collect();
+        all.extend_from_slice(&last);
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..config() })]
+
+    /// What decides for some query is what decides for one of very many.
+    #[test]
+    fn any_query_is_every_query(rules in short_rules(), path in "/[ab]{0,2}", dialect in dialect()) {
+        let set = set(&file(&rules).join("\n"), dialect);
+        let line = |evidence: &Evidence<'_>| match evidence {
+            Evidence::Rule(rule) => rule.line(),
+            Evidence::NoRule | Evidence::RobotsTxt => 0,
+        };
+        let every: BTreeSet<u32> =
+            short_queries().iter().map(|query| line(&set.evidence(format!("{path}?{query}").as_bytes()))).collect();
+        let any = set.with_any_query(path.as_bytes());
+        let found: BTreeSet<u32> = any.deciding().unwrap().iter().map(|(evidence, _)| line(evidence)).collect();
+        prop_assert_eq!(found, every);
+        for (_, pattern) in &rules {
+            let pattern = Pattern::new(pattern.as_bytes(), dialect);
+            let every: BTreeSet<bool> =
+                short_queries().iter().map(|query| pattern.matches(format!("{path}?{query}").as_bytes())).collect();
+            let found = pattern.with_any_query(path.as_bytes());
+            prop_assert_eq!(found, if every.len() == 1 { every.first().copied() } else { None }, "{:?}", pattern);
+        }
+    }
 }
 
 proptest! {

@@ -79,6 +79,13 @@ impl AgentGroups {
         }
     }
 
+    /// Whether an agent that the file names may be allowed `path` with one query and refused it with another.
+    #[must_use]
+    pub fn hangs_on_query(&self, path: &[u8]) -> bool {
+        let any = self.0.iter().flat_map(|groups| &groups.rules).map(|rules| rules.with_any_query(path));
+        any.into_iter().any(|any| any.may_allow() && any.may_refuse())
+    }
+
     /// True when the file names no known agent.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

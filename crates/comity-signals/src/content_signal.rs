@@ -16,6 +16,9 @@ pub enum UseCeiling {
 }
 
 impl UseCeiling {
+    /// All of them, the lowest first.
+    pub const ALL: [Self; 3] = [Self::Immediate, Self::Reference, Self::Full];
+
     /// The value as written in the signal and in records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -33,7 +36,7 @@ impl UseCeiling {
     }
 
     fn read(value: &str) -> Option<Self> {
-        [Self::Immediate, Self::Reference, Self::Full].into_iter().find(|c| value.eq_ignore_ascii_case(c.as_str()))
+        Self::ALL.into_iter().find(|c| value.eq_ignore_ascii_case(c.as_str()))
     }
 }
 

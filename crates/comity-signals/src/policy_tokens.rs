@@ -50,6 +50,13 @@ impl PolicyGroups {
         Self((!named.is_empty()).then(|| Box::new(Named(named))))
     }
 
+    /// Whether what the groups deny of `path` may be another thing with another query.
+    #[must_use]
+    pub fn hangs_on_query(&self, path: &[u8]) -> bool {
+        let any = self.named().iter().map(|(_, rules)| rules.with_any_query(path));
+        any.into_iter().any(|any| any.may_allow() && any.may_refuse())
+    }
+
     fn named(&self) -> &[(PolicyToken, RuleSet)] {
         self.0.as_ref().map_or(&[], |named| named.0.as_slice())
     }

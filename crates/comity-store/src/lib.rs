@@ -110,6 +110,7 @@ fn found(path: &Path, boot: Option<&str>) -> io::Result<Option<Pending>> {
             return Ok(None);
         }
         // A kill came before it was safe: the kernel has all of it. Or the disk failed.
+        write_logs_again(path)?;
         let mut all = vec![parent(path)];
         all_under(path, &mut all)?;
         return Ok(Some(Pending::marked(path.join(UNSAFE), all, Bytes::Doubtful)));
@@ -120,6 +121,28 @@ fn found(path: &Path, boot: Option<&str>) -> io::Result<Option<Pending>> {
         }
     }
     Ok(None)
+}
+
+/// Writes the logs of a store that nobody has open as they are: a disk that failed told the process that had them, and it tells only once.
+/// The engine appends to them and would take its next sync for all of them.
+fn write_logs_again(path: &Path) -> io::Result<()> {
+    // Whoever has it open wrote them, and was told.
+    let Ok(_lock) = lock(path) else { return Ok(()) };
+    for entry in std::fs::read_dir(path)? {
+        let log = entry?.path();
+        if is_log(&log) && log.is_file() {
+            missing_is_fine(pending::write_again(&log))?;
+        }
+    }
+    Ok(())
+}
+
+/// Holds a store as the engine does that has it open: for whoever is to put it elsewhere. Given up with the file.
+///
+/// # Errors
+/// [`fjall::Error::Locked`] while another has it; or when its folder cannot be written to.
+pub fn hold(path: &Path) -> Result<File, fjall::Error> {
+    lock(path)
 }
 
 fn lock(path: &Path) -> Result<File, fjall::Error> {

@@ -137,8 +137,8 @@ fn sync(path: &Path, bytes: Bytes) -> io::Result<()> {
 }
 
 /// Writes a file as it is read, block by block: a table may be large, and several are written at once. The engine's files are never
-/// changed, but for its logs, which it syncs itself and whose faults it meets itself: it replaces them.
-fn write_again(path: &Path) -> io::Result<()> {
+/// changed, but for its logs, which it appends to and syncs itself, and which are written again before it has them.
+pub(crate) fn write_again(path: &Path) -> io::Result<()> {
     let mut file = File::options().read(true).write(true).open(path)?;
     let (mut block, mut at) = (vec![0; BLOCK], 0);
     loop {

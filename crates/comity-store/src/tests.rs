@@ -168,6 +168,28 @@ fn what_was_not_safe_when_it_was_killed_is_kept() {
     assert!(!open_and_write(dir.path(), None));
 }
 
+/// What a process before this one could not sync may be clean by now, and not on the disk: the engine's next sync says nothing of it.
+#[test]
+fn logs_that_may_not_be_on_the_disk_are_written_again_before_the_engine_has_them() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(!open_and_write(dir.path(), Some("this boot")));
+    let log = dir.path().join(LOG);
+    let (before, long_ago) = (std::fs::read(&log).unwrap(), std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(9));
+    let is_written = |boot: &str, is_marked: bool| {
+        File::options().write(true).open(&log).unwrap().set_modified(long_ago).unwrap();
+        if is_marked {
+            Mark { boot: Some(boot.to_owned()), draft: None }.write(&dir.path().join(UNSAFE)).unwrap();
+        }
+        drop(found(dir.path(), Some("this boot")).unwrap().unwrap());
+        std::fs::metadata(&log).unwrap().modified().unwrap() != long_ago
+    };
+    assert!(!is_written("this boot", false), "it is safe");
+    assert!(is_written("this boot", true));
+    assert!(std::fs::read(&log).unwrap() == before);
+    let _theirs = hold(dir.path()).unwrap();
+    assert!(!is_written("this boot", true), "whoever has it wrote it");
+}
+
 /// Kills a process that makes stores, at any instant; what it left in memory is gone after the next start.
 #[test]
 fn killed_for_real_nothing_is_left_and_every_store_opens() {

@@ -12,6 +12,7 @@ use comity::policy::{SeededRandom, WallTime};
 use comity_archive::{Depth, Erasure, Named};
 use comity_fetch::SystemClock;
 use comity_testweb::{Answer, Auditor, Observer, Site, Target, Web};
+use comity_url::Origin;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -349,7 +350,10 @@ async fn nobody_is_accused_for_what_was_erased() {
         ]
     };
     // Up to the first page of all, which cuts the redirect from where it leads; up to a page behind both; the copy that all rest on.
-    for (number, path, by_age, least) in [(1, "/", true, 0), (0, "/x", true, 1), (0, "/", false, 6)] {
+    // And the origin whose robots.txt led to another's: that was seen there, too.
+    for (number, path, by, least) in
+        [(1, "/", "age", 0), (0, "/x", "age", 1), (0, "/", "copy", 6), (0, "/", "origin", 0)]
+    {
         let home = TempDir::new().unwrap();
         let dir = home.path().join("d");
         small(&dir, sites(), &["search"]).await;
@@ -359,12 +363,12 @@ async fn nobody_is_accused_for_what_was_erased() {
         let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let first = format!("http://{}{path}", name(number));
         let page = lines.find(|line| line["body"]["url"] == *first).unwrap();
-        let named = if by_age {
-            Named::Before(page["body"]["time"]["started"].as_str().unwrap().parse().unwrap())
-        } else {
-            Named::Payload(page["body"]["robots"]["digest"].as_str().unwrap().parse().unwrap())
+        let named = match by {
+            "age" => Named::Before(page["body"]["time"]["started"].as_str().unwrap().parse().unwrap()),
+            "copy" => Named::Payload(page["body"]["robots"]["digest"].as_str().unwrap().parse().unwrap()),
+            _ => Named::Origin(Origin::parse(&format!("http://{}", name(number))).unwrap()),
         };
-        let depth = if by_age { Depth::Records } else { Depth::Payload };
+        let depth = if by == "copy" { Depth::Payload } else { Depth::Records };
         let (reason, request) = ("asked for".to_owned(), "R-1".to_owned());
         let erasure = Erasure { named, depth, mentions: false, reason, request };
         let done = comity::StoppedCrawl::open(&dir, None).unwrap().erase(&erasure, false, &mut |_| {}).unwrap();

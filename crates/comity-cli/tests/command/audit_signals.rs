@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use comity::config::ConfigFile;
-use comity_testweb::{Answer, Site};
+use comity_testweb::{Answer, Site, Target};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -17,7 +17,19 @@ const ABSENT: &str = "https://lic.test/absent.xml";
 
 /// The page of a record that is forged.
 fn is_page(record: &Value, path: &str) -> bool {
-    record["errand"] == json!("page") && record["url"].as_str().is_some_and(|url| url.ends_with(path))
+    let of = |url: &str| url.split('?').next().is_some_and(|url| url.ends_with(path));
+    record["errand"] == json!("page") && record["url"].as_str().is_some_and(of)
+}
+
+/// What a crawl writes of queries, and what stands behind the paths of its pages: with a query that is not written a forgery is found
+/// all the same where no query bears it out.
+const FORMS: [(&str, &str); 3] = [("keep", ""), ("drop", "?name=Ada"), ("hash", "?name=Ada")];
+
+fn in_form(form: &str) -> impl Fn(&mut ConfigFile) + use<'_> {
+    move |file| {
+        licensed(file);
+        file.archive.query = Some(form.to_owned());
+    }
 }
 
 fn reads_all(file: &mut ConfigFile) {
@@ -56,8 +68,15 @@ fn whitewash(record: &mut Value) {
 
 /// A forgery leaves out what denies, and everything that follows from it: the audit finds what is missing by the evidence alone.
 #[tokio::test(start_paused = true)]
-#[expect(clippy::too_many_lines, reason = "a table of forgeries")]
 async fn what_a_record_leaves_out_is_found() {
+    for (form, query) in FORMS {
+        left_out_in(form, query).await;
+    }
+}
+
+#[expect(clippy::too_many_lines, reason = "a table of forgeries")]
+async fn left_out_in(form: &str, query: &str) {
+    let at = |path: &str| format!("{path}{query}");
     type Forge = fn(&mut Value);
     let link =
         |answer: Answer| answer.field("Link", format!("<{ABSENT}>; rel=\"license\"; type=\"application/rsl+xml\""));
@@ -68,11 +87,11 @@ async fn what_a_record_leaves_out_is_found() {
         .robots(robots)
         .page("/.well-known/tdmrep.json", Answer::status(200).content("application/json", tdm))
         .page("/ai.txt", Answer::text("User-agent: *\nDisallow: /train\n"))
-        .page("/", Answer::page(["/closed", "/train", "/link", "/shown"]))
-        .page("/shown", Answer::text("x").field("Content-Signal", "use=reference"))
-        .page("/closed", Answer::text("x"))
-        .page("/train", Answer::text("x"))
-        .page("/link", link(Answer::text("x")));
+        .page("/", Answer::page(["/closed", "/train", "/link", "/shown"].map(|path| Target::here(at(path)))))
+        .page(at("/shown"), Answer::text("x").field("Content-Signal", "use=reference"))
+        .page(at("/closed"), Answer::text("x"))
+        .page(at("/train"), Answer::text("x"))
+        .page(at("/link"), link(Answer::text("x")));
     let rows: [(&str, &str, Forge, &str); 12] = [
         (
             "the licence of robots.txt",
@@ -125,9 +144,9 @@ async fn what_a_record_leaves_out_is_found() {
     ];
     let home = TempDir::new().unwrap();
     let dir = home.path().join("d");
-    small_with(&dir, vec![site], &["ai_train"], licensed).await;
+    small_with(&dir, vec![site], &["ai_train"], in_form(form)).await;
     let (code, found) = audited(&home, &dir, &[]);
-    assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{found:#}");
+    assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{form}: {found:#}");
     let kept = records_of(&dir);
     for (missing, path, forge, told) in rows {
         let forged = change_values(&dir, |record| {
@@ -141,8 +160,8 @@ async fn what_a_record_leaves_out_is_found() {
         let (code, found) = audited(&home, &dir, &[]);
         let problems: Vec<&str> =
             found["violations"].as_array().unwrap().iter().filter_map(|one| one["problem"].as_str()).collect();
-        assert_eq!(code, Some(1), "{missing}: {found:#}");
-        assert!(problems.iter().any(|problem| problem.contains(told)), "{missing}: {problems:?}");
+        assert_eq!(code, Some(1), "{form}, {missing}: {found:#}");
+        assert!(problems.iter().any(|problem| problem.contains(told)), "{form}, {missing}: {problems:?}");
         kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
     }
 }
@@ -165,23 +184,32 @@ async fn a_licence_within_a_page_is_read_anew() {
     assert_eq!(audited(&home, &dir, &[]).0, Some(1));
 }
 
+const PAGES: [&str; 7] = ["/meta", "/late", "/tdm", "/inline", "/linked", "/wishes", "/gone"];
+
 /// What stands in the page alone is read again from its bytes, whatever its record leaves out; without them the record is believed,
 /// and that is said.
 #[tokio::test(start_paused = true)]
 async fn what_only_the_page_says_is_found() {
+    for (form, query) in FORMS {
+        on_the_page_in(form, query).await;
+    }
+}
+
+async fn on_the_page_in(form: &str, query: &str) {
+    let at = |path: &str| format!("{path}{query}");
     type Forge = fn(&mut Value);
     let html = |head: &str| Answer::status(200).content("text/html", format!("<head>{head}</head><body>x"));
     let link = format!("<link rel=license type=application/rsl+xml href={ABSENT}>");
     let site = Site::new()
         .name(name(0))
-        .page("/", Answer::page(["/meta", "/late", "/tdm", "/inline", "/linked", "/wishes", "/gone"]))
-        .page("/meta", html("<meta name=robots content=noai>"))
-        .page("/late", Answer::status(200).content("text/html", "<body>x<meta name=robots content=noai>"))
-        .page("/tdm", html("<meta name=tdm-reservation content=1>"))
-        .page("/inline", html(&format!("<script type=application/rsl+xml>{NO}</script>")))
-        .page("/linked", html(&link))
-        .page("/wishes", html("<meta name=robots content='max-snippet:9, noodd'>"))
-        .page("/gone", Answer::status(404).content("text/html", "<head><meta name=robots content=noai></head>"));
+        .page("/", Answer::page(PAGES.map(|path| Target::here(at(path)))))
+        .page(at("/meta"), html("<meta name=robots content=noai>"))
+        .page(at("/late"), Answer::status(200).content("text/html", "<body>x<meta name=robots content=noai>"))
+        .page(at("/tdm"), html("<meta name=tdm-reservation content=1>"))
+        .page(at("/inline"), html(&format!("<script type=application/rsl+xml>{NO}</script>")))
+        .page(at("/linked"), html(&link))
+        .page(at("/wishes"), html("<meta name=robots content='max-snippet:9, noodd'>"))
+        .page(at("/gone"), Answer::status(404).content("text/html", "<head><meta name=robots content=noai></head>"));
     let no_licences: Forge = |one| one["licences"] = json!([]);
     let rows: [(&str, Forge, &str); 9] = [
         ("/meta", |_| {}, "its evidence denied"),
@@ -196,9 +224,9 @@ async fn what_only_the_page_says_is_found() {
     ];
     let home = TempDir::new().unwrap();
     let dir = home.path().join("d");
-    small_with(&dir, vec![site], &["ai_train"], licensed).await;
+    small_with(&dir, vec![site], &["ai_train"], in_form(form)).await;
     let (code, found) = audited(&home, &dir, &[]);
-    assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{found:#}");
+    assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{form}: {found:#}");
     assert_eq!((&found["pages_read"], &found["pages_unread"]), (&json!(8), &json!(0)), "{found:#}");
     let kept = records_of(&dir);
     for (path, forge, told) in rows {
@@ -211,7 +239,7 @@ async fn what_only_the_page_says_is_found() {
         });
         assert!(forged > 0, "{path}");
         let (code, found) = audited(&home, &dir, &[]);
-        assert_eq!(code, Some(1), "{path}: {found:#}");
+        assert_eq!(code, Some(1), "{form} {path}: {found:#}");
         let problems: Vec<&str> =
             found["violations"].as_array().unwrap().iter().filter_map(|one| one["problem"].as_str()).collect();
         assert!(problems.iter().any(|problem| problem.contains(told)), "{path}: {problems:?}");
@@ -259,6 +287,73 @@ async fn what_an_earlier_version_did_not_read_is_not_held_against_it() {
         assert!(forged > 0);
         let (found, all) = audited(&home, &dir, &[]);
         assert_eq!(found, code, "{all:#}");
+        kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+    }
+}
+
+fn says(record: &mut Value, reason: &str, rule: &Value) {
+    (record["reason"], record["decision"]["reason"], record["rule"]) = (json!(reason), json!(reason), rule.clone());
+}
+
+/// A forged verdict of robots.txt is found wherever no query of the path leads to it, and excused where one may.
+#[tokio::test(start_paused = true)]
+async fn a_verdict_that_no_query_bears_out_is_found() {
+    type Forge = fn(&mut Value);
+    let robots = "User-agent: *\nAllow: /open\nDisallow: /shut\nDisallow: /*?no=\nDisallow: /any?\nAllow: /any?yes=\nContent-Signal: ai-train=no\nCrawl-delay: 1\n";
+    let refused: Forge = |one| {
+        whitewash(one);
+        says(
+            one,
+            "robots.disallow",
+            &json!({"kind": "disallow", "pattern": "/shut", "line": 3, "priority": 5, "group_line": 1}),
+        );
+    };
+    let rows: [(&str, Forge, Option<&str>); 6] = [
+        ("/open", refused, Some("decides for no query of its path")),
+        ("/x", refused, Some("decides for no query of its path")),
+        ("/shut", |one| says(one, "ok", &Value::Null), Some("refuses the path with every query")),
+        ("/open", |one| one["robots"]["crawl_delay_ms"] = json!(9), Some("Crawl-delay")),
+        ("/open", whitewash, Some("its evidence denied")),
+        // By its query it may have been.
+        (
+            "/x",
+            |one| {
+                whitewash(one);
+                says(
+                    one,
+                    "robots.disallow",
+                    &json!({"kind": "disallow", "pattern": "/*?no=", "line": 4, "priority": 6, "group_line": 1}),
+                );
+            },
+            None,
+        ),
+    ];
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let links = ["/open?name=Ada", "/shut?name=Ada", "/x?name=Ada"];
+    let site = Site::new().name(name(0)).robots(robots).page("/", Answer::page(links.map(Target::here)));
+    let site = links.into_iter().fold(site, |site, link| site.page(link, Answer::text("x")));
+    small_with(&dir, vec![site], &["search", "ai_train"], in_form("drop")).await;
+    let (code, found) = audited(&home, &dir, &[]);
+    assert_eq!((code, &found["violations"]), (Some(0), &json!([])), "{found:#}");
+    let kept = records_of(&dir);
+    for (path, forge, told) in rows {
+        let forged = change_values(&dir, |record| {
+            if is_page(record, path) {
+                record["decision"]["grants"] = json!([]);
+                forge(record);
+            }
+        });
+        assert!(forged > 0, "{path}");
+        let (code, found) = audited(&home, &dir, &[]);
+        let problems: Vec<&str> =
+            found["violations"].as_array().unwrap().iter().filter_map(|one| one["problem"].as_str()).collect();
+        match told {
+            Some(told) => {
+                assert!(problems.iter().any(|problem| problem.contains(told)), "{path}: {told}: {problems:?}")
+            }
+            None => assert_eq!(code, Some(0), "{path}: {problems:?}"),
+        }
         kept.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
     }
 }

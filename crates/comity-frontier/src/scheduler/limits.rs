@@ -18,6 +18,20 @@ pub struct QueueLimits {
     pub queued_per_domain: u64,
 }
 
+impl QueueLimits {
+    /// Of each the lower one.
+    #[must_use]
+    pub fn narrower(self, other: Self) -> Self {
+        Self {
+            per_origin: self.per_origin.min(other.per_origin),
+            pages_per_origin: self.pages_per_origin.min(other.pages_per_origin),
+            bytes_per_origin: self.bytes_per_origin.min(other.bytes_per_origin),
+            pages_per_domain: self.pages_per_domain.min(other.pages_per_domain),
+            queued_per_domain: self.queued_per_domain.min(other.queued_per_domain),
+        }
+    }
+}
+
 impl SchedulerConfig {
     /// This one, with these limits.
     #[must_use]

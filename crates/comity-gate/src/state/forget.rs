@@ -24,8 +24,13 @@ impl StateDir {
         let of_io = |error: io::Error| StateError::new(&path, error.into());
         let new = swap::begin(&path).map_err(of_io)?;
         let gone = copy(&self, &new, names).map_err(|error| StateError::new(&path, error))?;
+        // Whoever comes between the renames finds the copy held, and makes nothing in its place. Elsewhere than on Unix a folder with
+        // open files stands fast.
+        let held = cfg!(unix).then(|| comity_store::hold(&new)).transpose();
+        let held = held.map_err(|error| StateError::new(&path, error))?;
         drop(self);
         swap::replace(&path).map_err(of_io)?;
+        drop(held);
         let state = Self::open(&path, now)?;
         Ok((if is_inline { state.inline() } else { state }, gone))
     }

@@ -95,6 +95,8 @@ impl StateDir {
         let wrap = |error| StateError::new(path, error);
         swap::finish(path).map_err(|error| wrap(error.into()))?;
         std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
+        // Whoever is about to put a copy in this place holds it.
+        swap::left(path).try_for_each(|left| comity_store::hold(&left).map(drop)).map_err(wrap)?;
         let made = comity_store::make(path, |draft| tables(draft).map(drop)).map_err(wrap)?;
         let Tables { db, runs, lives, copies, paces, files } = tables(path).map_err(wrap)?;
         let last = runs.get("run").map_err(wrap)?.and_then(|bytes| Some(u64::from_be_bytes((*bytes).try_into().ok()?)));

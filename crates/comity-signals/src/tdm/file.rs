@@ -52,6 +52,13 @@ impl Tdmrep {
         }
     }
 
+    /// Whether what it says of `path` may be another thing with another query.
+    #[must_use]
+    pub fn hangs_on_query(&self, path: &[u8]) -> bool {
+        let first = self.rules.iter().map(|rule| rule.pattern.with_any_query(path)).find(|found| *found != Some(false));
+        first == Some(None)
+    }
+
     /// True when no rule was read: the file says nothing of any resource.
     #[must_use]
     pub fn is_silent(&self) -> bool {

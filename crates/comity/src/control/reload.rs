@@ -113,23 +113,30 @@ pub(super) fn slim(mut config: CrawlConfig) -> CrawlConfig {
     config
 }
 
-/// Limits before what says of them: a frontier may fail to take them, and nothing else that comes into force can fail. Where they cannot
-/// be recorded, the old ones hold again. Tells the digest, and whether the frontier has limits at all.
+/// What is narrower before what says of it, what is wider after: at no instant more is let in than the configuration on record says.
+/// A frontier may fail to take limits: then, and where they cannot be recorded, the old ones hold again. One that fails to widen them
+/// afterwards keeps the narrower ones, and that is told. Tells the digest, and whether the frontier has limits at all.
 async fn record_with_limits(
     shared: &Arc<Shared>,
     config: &CrawlConfig,
     next: &CrawlConfig,
 ) -> Result<(String, bool), ControlError> {
-    let takes_limits = shared.frontier.set_limits(open::limits(next)).await.map_err(crate::Error::from)?;
-    match record(shared, next).await {
-        Ok(digest) => Ok((digest, takes_limits)),
+    let (old, new) = (open::limits(config), open::limits(next));
+    let takes_limits = shared.frontier.set_limits(new.narrower(old)).await.map_err(crate::Error::from)?;
+    let digest = match record(shared, next).await {
+        Ok(digest) => digest,
         Err(error) => {
-            if let Err(fault) = shared.frontier.set_limits(open::limits(config)).await {
+            if let Err(fault) = shared.frontier.set_limits(old).await {
                 tracing::error!(error = %fault, "the frontier keeps the limits of a configuration that was not put in force");
             }
-            Err(error)
+            return Err(error);
         }
+    };
+    if let Err(fault) = shared.frontier.set_limits(new).await {
+        tracing::error!(error = %fault, "the frontier keeps narrower limits than its configuration says");
+        shared.tally().summary.notes.push(format!("limits of the queue were not widened: {fault}"));
     }
+    Ok((digest, takes_limits))
 }
 
 /// Writes down what comes into force, before it does. A kill between any two steps leaves a directory that tells one story: the

@@ -25,6 +25,10 @@ type Said<'a, T> = BoxFuture<'a, Result<T, FrontierError>>;
 struct Failing {
     queue: Local<MemoryStore>,
     fails: AtomicBool,
+    /// Where the crawl writes its configuration.
+    dir: std::path::PathBuf,
+    /// Of each change: pages per origin, and whether the configuration there says 9 of them.
+    set: std::sync::Mutex<Vec<(u64, bool)>>,
 }
 
 impl Frontier for Failing {
@@ -32,6 +36,8 @@ impl Frontier for Failing {
         if self.fails.load(Ordering::Relaxed) {
             return Box::pin(std::future::ready(Err(FrontierError::Poisoned)));
         }
+        let text = std::fs::read_to_string(self.dir.join("crawl.toml")).unwrap();
+        self.set.lock().unwrap().push((limits.pages_per_origin, text.contains("max_pages_per_origin = 9\n")));
         self.queue.set_limits(limits)
     }
 
@@ -122,7 +128,8 @@ async fn limits_are_in_force_exactly_where_they_are_recorded() {
         let (net, observer) = web([first.otherwise(|_| Answer::text("x"))]);
         let ready = Ready { at: Instant::START, clock: Reason::Ok };
         let queue = Local::open(MemoryStore::new(), SchedulerConfig::default(), ready).unwrap();
-        let failing = Arc::new(Failing { queue, fails: AtomicBool::new(false) });
+        let failing =
+            Arc::new(Failing { queue, fails: AtomicBool::new(false), dir: d.clone(), set: Default::default() });
         let builder = crawler(&net, &["http://a.test/"]).frontier(failing.clone(), [7; 16]).dir(&d);
         let mut crawl = Steered::start(builder);
         fetched(&mut crawl.progress, 5).await;
@@ -140,6 +147,33 @@ async fn limits_are_in_force_exactly_where_they_are_recorded() {
         let records = comity_archive::read_records(&d).unwrap().map(|line| line.unwrap().record().unwrap().unwrap());
         let digests: std::collections::BTreeSet<_> = records.map(|record| record.agent.config_digest).collect();
         assert_eq!(digests.len(), 1, "not written: {cannot_be_written}: {digests:?}");
+        assert_clean(&observer);
+    }
+}
+
+/// At no instant more is let in than the configuration on record says.
+#[tokio::test(start_paused = true)]
+async fn what_is_narrower_holds_before_it_is_recorded_and_what_is_wider_after() {
+    for (old, expected) in [(20, [(9, false), (9, true)]), (5, [(5, false), (9, true)])] {
+        let dir = TempDir::new().unwrap();
+        let d = dir.path().join("d");
+        let pages = (0..30).map(|n| format!("/{n}"));
+        let first = Site::new().name("a.test").page("/", Answer::page(pages.map(Target::here)));
+        let (net, observer) = web([first.otherwise(|_| Answer::text("x"))]);
+        let ready = Ready { at: Instant::START, clock: Reason::Ok };
+        let queue = Local::open(MemoryStore::new(), SchedulerConfig::default(), ready).unwrap();
+        let failing =
+            Arc::new(Failing { queue, fails: AtomicBool::new(false), dir: d.clone(), set: Default::default() });
+        let builder = crawler(&net, &["http://a.test/"]).frontier(failing.clone(), [7; 16]).dir(&d);
+        let builder = builder.configure(|file| file.crawl.max_pages_per_origin = Some(old));
+        let mut crawl = Steered::start(builder);
+        fetched(&mut crawl.progress, 2).await;
+        let mut file = ConfigFile::read(&d.join("crawl.toml")).unwrap();
+        file.crawl.max_pages_per_origin = Some(9);
+        crawl.control.reload(file, Reload::Apply).await.unwrap();
+        let set = failing.set.lock().unwrap().clone();
+        assert_eq!(set[set.len() - 2..], expected, "{old}: {set:?}");
+        crawl.end().await;
         assert_clean(&observer);
     }
 }

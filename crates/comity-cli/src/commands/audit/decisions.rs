@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use comity::config::SignalSettings;
 use comity::policy::{Digest, Grant, Reason, RobotsState, Silence, SiteFileState, WallTime};
 use comity_archive::{DecisionRecord, GrantRecord, QueryForm, Record, RobotsRecord, read_records};
 use comity_robots::{Dialect, Robots, RuleSet, request_target};
@@ -16,6 +17,7 @@ use super::configs::{Configs, Decided, Looked};
 use super::copies::Copies;
 use super::named;
 use super::pages::{Page, Pages};
+use super::queries;
 use super::remarks;
 use super::report::{Audit, Kind, Violation};
 use super::signals::{self, SiteSaid};
@@ -126,25 +128,23 @@ impl<'a> Decisions<'a> {
         if let Some(problem) = named::problem(record, (&rules, &agents, page), config.as_ref(), self.copies) {
             return Some(Some(problem));
         }
-        let verdict = rules.verdict(&target);
         if lifts_rules(decision) {
             return Some(None);
         }
         let options = settings.map(|settings| settings.options).unwrap_or_default();
         let (rules, policies, agents, tdmrep) = (&rules, &policies, &agents, tdmrep.as_ref());
         let said = SiteSaid { rules, policies, agents, tdmrep, others, options, page };
-        let above = settings.and_then(|settings| above(record, &said, settings.level, &target));
         let knows = config.as_ref().is_some_and(|config| config.knows_of_remarks);
-        let remarked = || {
-            let head = page.filter(|_| knows)?;
-            remarks::problem(record, &said, (head, &of_licences), &target)
-        };
-        let silence = settings.map(|settings| settings.silence);
-        let wrong = || wrong(record, &said, silence, &verdict, &target);
-        let problem = above.or_else(wrong).or_else(remarked);
+        let judged = Judged { record, said: &said, settings, target: &target, remarks: knows.then_some(&of_licences) };
+        if record.query.is_none() {
+            return Some(judged.problem());
+        }
+        if let Some(problem) = judged.whatever_query() {
+            return Some(Some(problem));
+        }
         // By the path alone whether it is wrong is not known.
-        self.query_gone = record.query.is_some() && problem.is_some();
-        if self.query_gone { None } else { Some(problem) }
+        self.query_gone = judged.problem().is_some();
+        if self.query_gone { None } else { Some(None) }
     }
 
     /// The rules of a copy; without one there are none.
@@ -161,6 +161,46 @@ impl<'a> Decisions<'a> {
             Some((robots.rules(&tokens, self.dialect), policies, agents))
         };
         self.compiled.entry((digest, tokens.to_vec())).or_insert_with(compile).as_ref()
+    }
+}
+
+/// A record beside its evidence.
+struct Judged<'a> {
+    record: &'a Record,
+    said: &'a SiteSaid<'a>,
+    settings: Option<&'a SignalSettings>,
+    target: &'a [u8],
+    /// Of its licences, where its version knew of remarks.
+    remarks: Option<&'a Remarks>,
+}
+
+impl Judged<'_> {
+    /// What is wrong with it, by its target.
+    fn problem(&self) -> Option<String> {
+        let Self { record, said, target, .. } = self;
+        let above = self.settings.and_then(|settings| above(record, said, settings.level, target));
+        above.or_else(|| wrong_access(record, &said.rules.verdict(target))).or_else(|| self.wrong_uses())
+    }
+
+    fn wrong_uses(&self) -> Option<String> {
+        let Self { record, said, target, .. } = self;
+        let silence = self.settings.map(|settings| settings.silence);
+        let remarked = || remarks::problem(record, said, (said.page?, self.remarks?), target);
+        wrong_settings(record, said, silence).or_else(|| wrong_uses(record, said, target)).or_else(remarked)
+    }
+
+    /// What is wrong with it whatever its query was, which was not written.
+    fn whatever_query(&self) -> Option<String> {
+        let Self { record, said, .. } = self;
+        let path = queries::path(&record.url);
+        let any = said.rules.with_any_query(&path);
+        let like = queries::target_like(record, &any, &path);
+        let like = like.filter(|like| wrong_access(record, &said.rules.verdict(like)).is_none());
+        let silence = self.settings.map(|settings| settings.silence);
+        queries::access(record, &any).or_else(|| wrong_settings(record, said, silence)).or_else(|| match &like {
+            Some(like) if queries::is_alike(record, said, &path) => Judged { target: like, ..*self }.problem(),
+            like => queries::uses(record, said, self.settings, like.as_deref()),
+        })
     }
 }
 
@@ -294,40 +334,48 @@ fn decided_otherwise(decision: &DecisionRecord, silence: Option<Silence>) -> Opt
     })
 }
 
-/// A level or a lowest `use=` that the record gets wrong, and a page that was kept, or refused, against them.
-fn above(record: &Record, said: &SiteSaid<'_>, level: Option<UseCeiling>, target: &[u8]) -> Option<String> {
+/// The level that is declared, and whether the record was refused for it; what it gets wrong of the level. `None` where the record
+/// is of something else: other refusals come before this one.
+pub(super) fn held_to_level(record: &Record, level: Option<UseCeiling>) -> Option<Result<(UseCeiling, bool), String>> {
     let decision = record.decision.as_ref().filter(|_| record.errand == "page")?;
     let reason = Reason::from_code(&decision.reason)?;
     let is_refused = reason == Reason::SignalUse;
-    // Other refusals come before it.
     if !(is_refused || reason.is_ok() && record.request.is_some()) {
         return None;
     }
     let (stated, wanted) = (decision.content_use_level.as_deref(), level.map(UseCeiling::as_str));
     if stated != wanted {
-        return Some(format!("it declares the use level {stated:?}, its configuration {wanted:?}"));
+        return Some(Err(format!("it declares the use level {stated:?}, its configuration {wanted:?}")));
     }
-    let level = level?;
+    level.map(|level| Ok((level, is_refused)))
+}
+
+/// Whether every declared purpose was granted.
+pub(super) fn is_granted(record: &Record) -> bool {
+    let grants = record.decision.as_ref().map_or(&[][..], |decision| &decision.grants);
+    record.agent.purposes.iter().all(|purpose| grants.iter().any(|grant| grant.purpose == *purpose))
+}
+
+/// A level or a lowest `use=` that the record gets wrong, and a page that was kept, or refused, against them.
+fn above(record: &Record, said: &SiteSaid<'_>, level: Option<UseCeiling>, target: &[u8]) -> Option<String> {
+    let (level, is_refused) = match held_to_level(record, level)? {
+        Ok(held) => held,
+        Err(problem) => return Some(problem),
+    };
     let found = signals::ceiling(record, said, target);
     let stated = record.constraints.as_ref().and_then(|held| held.use_ceiling.as_deref());
     let words = found.map(UseCeiling::as_str);
     if stated != words {
         return Some(format!("it says {stated:?} of use=, its evidence {words:?}"));
     }
-    let has_grant = |purpose: &String| decision.grants.iter().any(|grant| grant.purpose == *purpose);
-    let is_granted = record.agent.purposes.iter().all(has_grant);
-    let is_above = found.is_some_and(|ceiling| level > ceiling) && !is_granted;
+    let is_above = found.is_some_and(|ceiling| level > ceiling) && !is_granted(record);
+    let reason = record.decision.as_ref().map_or("", |decision| &*decision.reason);
     (is_above != is_refused)
         .then(|| format!("it says {reason}, by its evidence use= is {words:?}, and {} is declared", level.as_str()))
 }
 
-fn wrong(
-    record: &Record,
-    said: &SiteSaid<'_>,
-    silence: Option<Silence>,
-    verdict: &comity_robots::Verdict,
-    target: &[u8],
-) -> Option<String> {
+/// Access or rule.
+fn wrong_access(record: &Record, verdict: &comity_robots::Verdict) -> Option<String> {
     let decision = record.decision.as_ref()?;
     let refused = decision.reason == Reason::RobotsDisallow.code();
     if refused == verdict.allowed {
@@ -336,24 +384,28 @@ fn wrong(
     }
     let stated = record.rule.as_ref().map(|rule| (rule.line, rule.pattern.as_str()));
     let found = verdict.rule.as_ref().map(|rule| (rule.line, rule.pattern.as_str()));
-    if stated != found {
-        return Some(format!("it names {}, its copy {}", rule(stated), rule(found)));
-    }
+    (stated != found).then(|| format!("it names {}, its copy {}", rule(stated), rule(found)))
+}
+
+/// What hangs on no target: the delay, and what follows from the record's own verdicts.
+fn wrong_settings(record: &Record, said: &SiteSaid<'_>, silence: Option<Silence>) -> Option<String> {
     let stated = record.robots.as_ref().and_then(|robots| robots.crawl_delay_ms);
     let found = said.rules.crawl_delay().map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
     if stated != found {
         return Some(format!("it names a Crawl-delay of {stated:?} ms, its copy {found:?}"));
     }
-    if refused {
-        return None;
-    }
-    // A file that speaks about use is asked for whatever it says.
-    if record.errand != "page" {
-        return None;
-    }
-    if let Some(problem) = decided_otherwise(decision, silence) {
-        return Some(problem);
-    }
+    decided_otherwise(is_about_uses(record)?, silence)
+}
+
+/// The decision of a page that was not refused by its rules: a file that speaks about use is asked for whatever it says.
+fn is_about_uses(record: &Record) -> Option<&DecisionRecord> {
+    let decision = record.decision.as_ref()?;
+    (decision.reason != Reason::RobotsDisallow.code() && record.errand == "page").then_some(decision)
+}
+
+/// Verdicts, and what follows from them.
+fn wrong_uses(record: &Record, said: &SiteSaid<'_>, target: &[u8]) -> Option<String> {
+    let decision = is_about_uses(record)?;
     let preferences = signals::preferences(record, said, target)?;
     let differs = Purpose::ALL.into_iter().find_map(|purpose| {
         let stated = &decision.purposes.get(purpose.as_str())?.verdict;
@@ -377,6 +429,6 @@ fn wrong(
         })
 }
 
-fn rule(rule: Option<(u32, &str)>) -> String {
+pub(super) fn rule(rule: Option<(u32, &str)>) -> String {
     rule.map_or_else(|| "no rule".to_owned(), |(line, pattern)| format!("line {line}, {pattern:?}"))
 }

@@ -93,8 +93,15 @@ fn page(request: &Request, in_force: &InForce<'_>, wire: &Wire, audit: &mut Audi
         }
         InForce::Rules(copy) => {
             let verdict = copy.rules.verdict(&request.target);
-            if !verdict.allowed && request.is_cut {
-                audit.queries += 1;
+            if request.is_cut {
+                let path = request.target.split(|byte| *byte == b'?').next().unwrap_or_default();
+                let may_allow = copy.rules.with_any_query(path).may_allow();
+                if !may_allow {
+                    let problem = format!("{}: it refuses the path with every query", copy.digest);
+                    audit.add(Violation::at(Kind::RefusedTarget, request, wire, problem));
+                } else if !verdict.allowed {
+                    audit.queries += 1;
+                }
             } else if let (false, Some(rule)) = (verdict.allowed, &verdict.rule) {
                 let problem = format!("line {} of {}: {}", rule.line, copy.digest, rule.pattern);
                 audit.add(Violation::at(Kind::RefusedTarget, request, wire, problem));

@@ -12,11 +12,13 @@ mod limits;
 mod lives;
 mod named;
 mod pages;
+mod queries;
 mod remarks;
 mod report;
 mod requests;
 mod signals;
 
+pub(crate) use queries::path;
 pub(crate) use signals::{SiteSaid, preferences, recorded};
 
 use comity_robots::Dialect;

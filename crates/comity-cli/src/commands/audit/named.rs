@@ -1,5 +1,7 @@
 //! Whether a record names all that its page was judged by: nobody may leave out a file that denies (docs/decisions/0076).
 
+use std::collections::BTreeMap;
+
 use comity::config::SignalSettings;
 use comity::policy::{Reason, RobotsState, SiteFileKind, WallTime};
 use comity_archive::{OthersRecord, Record};
@@ -77,15 +79,21 @@ fn unknown_to_the_record(record: &Record, rules: &RuleSet, copies: &Copies) -> O
 
 /// What the agents of others meet, as the copy has it.
 fn others(record: &Record, agents: &AgentGroups, settings: &SignalSettings) -> Option<String> {
-    // By the path alone they may meet something else.
-    let robots = record.robots.as_ref().filter(|_| record.query.is_none())?;
+    let robots = record.robots.as_ref()?;
     let has_copy = robots.digest.is_some() && settings.options.others_tokens != OthersTokens::Off;
     let classes = if has_copy { agents.classes(&request_target(&record.url)) } else { Vec::new() };
     let names = |tokens: &[&str]| tokens.iter().map(|token| (*token).to_owned()).collect();
-    let of = |class: &AgentClass| OthersRecord { denied: names(&class.denied), named: names(&class.named) };
+    // By the path alone they may meet something else; who is named is the same.
+    let is_whole = record.query.is_none();
+    let of = |class: &AgentClass| OthersRecord {
+        denied: if is_whole { names(&class.denied) } else { Vec::new() },
+        named: names(&class.named),
+    };
     let found = classes.iter().filter(|class| class.is_of_ai());
-    let found = found.map(|class| (class.agent_use.as_str().to_owned(), of(class))).collect();
-    (robots.others != found).then(|| format!("it says {:?} of the agents of others, its copy {found:?}", robots.others))
+    let found: BTreeMap<_, _> = found.map(|class| (class.agent_use.as_str().to_owned(), of(class))).collect();
+    let mut stated = robots.others.clone();
+    stated.values_mut().filter(|_| !is_whole).for_each(|of| of.denied.clear());
+    (stated != found).then(|| format!("it says {:?} of the agents of others, its copy {found:?}", robots.others))
 }
 
 /// A file that the configuration asks for, or a licence that robots.txt or the answer names, or that stands within the page, and the

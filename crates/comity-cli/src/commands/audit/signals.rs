@@ -1,10 +1,10 @@
 //! What a record's evidence says about use: copies, fields, and the raw texts of the metas that spoke.
 
 use comity_archive::{RawText, Record};
-use comity_robots::RuleSet;
+use comity_robots::{ExtensionKind, Pattern, RuleSet};
 use comity_signals::{
-    AgentGroups, EmbeddedFacts, HeadFacts, PageReader, PolicyGroups, Preferences, Purpose, RobotsMeta, RobotsReading,
-    SignalOptions, Source, Statement, TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
+    AgentGroups, EmbeddedFacts, HeadFacts, OthersTokens, PageReader, PolicyGroups, Preferences, Purpose, RobotsMeta,
+    RobotsReading, SignalOptions, Source, Statement, TdmReading, Tdmrep, UnixSeconds, UseCeiling, Verdict,
 };
 
 /// What the site says beside the answer, as far as it is at hand.
@@ -23,6 +23,28 @@ pub(crate) struct SiteSaid<'a> {
 }
 
 impl SiteSaid<'_> {
+    /// Whether what the lines of robots.txt say of uses may be another thing with another query of `path`.
+    pub(crate) fn lines_hang_on_query(&self, path: &[u8]) -> bool {
+        let mut lines = self.rules.signals().iter().chain(self.rules.file_signals());
+        let hangs = |text: &str| Pattern::new(text.as_bytes(), self.rules.dialect()).with_any_query(path).is_none();
+        lines.any(|line| match line.kind {
+            ExtensionKind::DisallowAiTraining | ExtensionKind::AllowAiTraining => hangs(&line.value),
+            _ => line.path.as_deref().is_some_and(hangs),
+        })
+    }
+
+    pub(crate) fn agents_hang_on_query(&self, path: &[u8]) -> bool {
+        matches!(self.options.others_tokens, OthersTokens::Deny { .. }) && self.agents.hangs_on_query(path)
+    }
+
+    /// Whether what robots.txt and tdmrep.json say of uses may be another thing with another query of `path`.
+    pub(crate) fn hangs_on_query(&self, path: &[u8]) -> bool {
+        self.lines_hang_on_query(path)
+            || self.agents_hang_on_query(path)
+            || self.policies.hangs_on_query(path)
+            || self.tdmrep.is_some_and(|file| file.hangs_on_query(path))
+    }
+
     /// Of robots.txt, and what does not change with the answer.
     fn without_tdmrep(&self, target: &[u8]) -> Preferences {
         RobotsReading::preferences(self.rules, target, self.options)

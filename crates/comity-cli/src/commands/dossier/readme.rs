@@ -14,7 +14,7 @@ pub(super) fn text(facts: &DossierFacts) -> String {
          index.html          to be read; opens in any browser, loads nothing\n\
          records.jsonl       one line per URL of the site, refused ones too: what was decided, on which rule, what was sent and answered\n\
          evidence/           copies of robots.txt and the like, each under the SHA-256 of its bytes; index.jsonl says when they were seen\n\
-         warc/               requests and answers as they were on the wire, WARC 1.1 (ISO 28500)\n\
+         warc/               requests and answers as they were on the wire, but for what is named last; WARC 1.1 (ISO 28500)\n\
          chain.txt           the commitment of every line of the crawl, those of other sites too, which tell nothing of their content\n\
          checkpoints.jsonl   places of the chain at some instants, signed where the crawler had a key\n\
          chain               the end of the chain when the crawl last stopped\n\
@@ -50,7 +50,10 @@ pub(super) fn text(facts: &DossierFacts) -> String {
          That every line of the site is here: of the lines that are not, only commitments are, which do not tell whose they are. That\n\
          nothing was left out before the chain was written. Whoever holds the key could have written another chain; a checkpoint that\n\
          somebody else kept tells. When and where copies were seen: index.jsonl, index.html and dossier.json are covered by no checkpoint.\n\
-         Offsets in the records are those of the crawl's own files.\n",
+         Offsets in the records are those of the crawl's own files. What credentials and cookies were sent: `(withheld)` stands in their\n\
+         place. The queries of URLs where a record says `query`: URL, request line, `via` and `Location` stand without them\n\
+         (`dropped`), or with a sum of the whole URL in their place (`hashed`); the rule that decided was asked with the query. What was\n\
+         erased before: a record of the erasure is in the crawl, and not here.\n",
         lines = facts.lines,
     )
 }

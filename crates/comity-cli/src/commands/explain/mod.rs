@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
 }
 
 /// Of a URL without a record that is not in the queue either.
-const NOT_FOUND: &str = "it was not found by this crawl, or was out of scope";
+const NOT_FOUND: &str = "it was not found by this crawl, was out of scope, or was erased from it";
 
 /// A URL that waits, as text.
 fn waiting(url: &CrawlUrl, queued: &queued::Queued) -> String {

@@ -35,6 +35,12 @@ pub(super) fn facts(found: &Found) -> Facts {
 fn decision(found: &Found, facts: &mut Facts) {
     let record = &found.record;
     let mut say = |label: &'static str, value: String| facts.push((label, value));
+    if let Some(word) = &record.query {
+        say(
+            "query",
+            format!("{word}: it was asked for, and is not written; what stands here is of one query of {}", record.url),
+        );
+    }
     let answer = record.response.as_ref().map(|response| format!(", answered {}", response.status));
     say("outcome", format!("{}, {}{}", record.outcome, record.reason, answer.unwrap_or_default()));
     if let Some(rule) = &record.rule {

@@ -1,5 +1,6 @@
 //! What origins say now, held against pages that were fetched before.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use comity::policy::WallTime;
@@ -77,6 +78,18 @@ impl Answered {
         Self { robots, digest, tdmrep, dialect, compiled: None, policies, agents, options }
     }
 
+    /// Whether what it says of uses at a path is said of each query of it. Its rules were compiled before.
+    fn is_known_of(&self, path: &[u8]) -> bool {
+        let Some((_, rules)) = &self.compiled else { return false };
+        let tdmrep = match &self.tdmrep {
+            TdmToday::File(file, _) => Some(file),
+            TdmToday::Silent | TdmToday::Unknown => None,
+        };
+        let (policies, agents, others) = (&self.policies, &self.agents, Vec::new());
+        let said = audit::SiteSaid { rules, policies, agents, tdmrep, others, options: self.options, page: None };
+        !said.hangs_on_query(path)
+    }
+
     fn rules(&mut self, tokens: &[String]) -> &RuleSet {
         let kept = self.compiled.take().filter(|(of, _)| of == tokens);
         let compiled = kept.unwrap_or_else(|| {
@@ -94,35 +107,66 @@ impl Today {
         let site = origin(&record.url).and_then(|origin| self.sites.get_mut(origin));
         let answered = match site {
             Some(Site::OptedOut) => return Now::Denied(Why::new("optout")),
-            // Of a URL that was cut, or whose query was not written, today's rules cannot be asked.
-            Some(Site::Answered(answered))
-                if record.url.len() as u64 == record.url_length && record.query.is_none() =>
-            {
-                answered
-            }
+            // Of a URL that was cut today's rules cannot be asked.
+            Some(Site::Answered(answered)) if record.url.len() as u64 == record.url_length => answered,
             _ => return Now::Unknown,
         };
-        let target = request_target(&record.url);
+        let mut target = request_target(&record.url);
+        if record.query.is_some() {
+            target = audit::path(&record.url);
+        }
         let digest = answered.digest.clone();
         let exceptions = match Exceptions::of(record, purpose.as_str(), at) {
             Ok(exceptions) => exceptions,
             Err(why) => return Now::Denied(why),
         };
-        let verdict = answered.rules(&record.agent.product_tokens).verdict(&target);
-        if !verdict.allowed && !exceptions.access {
-            return Now::Denied(refused(verdict.rule.as_ref(), digest));
+        let rules = answered.rules(&record.agent.product_tokens);
+        match access(rules, &target, record.query.is_some()) {
+            Access::Open(like) => target = like.map_or(target, Cow::Owned),
+            _ if exceptions.access => {}
+            Access::Refused(rule) => return Now::Denied(refused(rule.as_ref(), digest)),
+            Access::Unknown => return Now::Unknown,
         }
         if exceptions.usage {
             return Now::Open;
         }
+        let is_known = record.query.is_none() || answered.is_known_of(&target);
         let found = preferences(record, answered, &target);
         match found.verdict(purpose) {
+            _ if !is_known && answer_denies_any(record, purpose) => {
+                Now::Denied(Why::new(&format!("signal.{}", purpose.as_str())))
+            }
+            _ if !is_known => Now::Unknown,
             Verdict::Denied => Now::Denied(denied(&found, purpose, answered)),
             _ if answer_denies(record, purpose) => Now::Denied(Why::new(&format!("signal.{}", purpose.as_str()))),
             Verdict::Unspecified if silence_refuses => Now::Denied(Why::new("signal.unspecified")),
             _ if matches!(answered.tdmrep, TdmToday::Unknown) => Now::Unknown,
             _ => Now::Open,
         }
+    }
+}
+
+/// Whether a page may be asked for.
+enum Access {
+    /// With a query that is as good as that which was not written.
+    Open(Option<Vec<u8>>),
+    Refused(Option<MatchedRule>),
+    /// It hangs on a query that was not written.
+    Unknown,
+}
+
+/// By the target, or by its path alone, whatever the query was.
+fn access(rules: &RuleSet, target: &[u8], any_query: bool) -> Access {
+    if !any_query {
+        let verdict = rules.verdict(target);
+        return if verdict.allowed { Access::Open(None) } else { Access::Refused(verdict.rule) };
+    }
+    let any = rules.with_any_query(target);
+    let first = any.deciding().and_then(|deciding| deciding.first());
+    match (any.may_allow(), any.may_refuse()) {
+        (true, true) => Access::Unknown,
+        (true, false) => Access::Open(first.map(|(_, query)| [target, b"?", query].concat())),
+        (false, _) => Access::Refused(first.and_then(|(evidence, _)| evidence.to_verdict().rule)),
     }
 }
 
@@ -169,17 +213,24 @@ fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Prefe
     audit::preferences(record, &said, target).unwrap_or_else(|| said.preferences(target))
 }
 
+/// A denial by the answer itself, whatever the site says.
+fn answer_denies_any(record: &Record, purpose: Purpose) -> bool {
+    record.signals.iter().any(|one| one.purpose == purpose.as_str() && one.verdict == "denied" && !of_site(one))
+}
+
 /// A denial by the answer itself, which no file of today undoes: in a record that does not say enough to be read anew.
 fn answer_denies(record: &Record, purpose: Purpose) -> bool {
-    let of_site = |one: &SignalRecord| {
-        one.source.starts_with("robots.")
-            || [Source::TdmrepFile, Source::DerivedTdm, Source::AiTxt, Source::TrustTxt, Source::Rsl, Source::Terms]
-                .iter()
-                .any(|source| source.as_str() == one.source)
-    };
     let cut = record.omitted.signals > 0 || record.decision.as_ref().is_none_or(|found| found.stages.is_empty());
     let denies = |one: &&SignalRecord| one.purpose == purpose.as_str() && one.verdict == "denied";
     cut && record.signals.iter().filter(denies).any(|one| !of_site(one))
+}
+
+/// What a file of the site's said.
+fn of_site(one: &SignalRecord) -> bool {
+    one.source.starts_with("robots.")
+        || [Source::TdmrepFile, Source::DerivedTdm, Source::AiTxt, Source::TrustTxt, Source::Rsl, Source::Terms]
+            .iter()
+            .any(|source| source.as_str() == one.source)
 }
 
 fn refused(rule: Option<&MatchedRule>, digest: Option<String>) -> Why {

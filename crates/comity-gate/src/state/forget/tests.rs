@@ -40,3 +40,31 @@ fn an_origin_of_which_nothing_is_remembered_any_more_stands_in_no_file() {
         assert!(!has(b"gone.test") && has(b"kept.test"), "idle: {is_idle}");
     }
 }
+
+/// Between the renames nobody makes a store in its place, and nobody takes the copy away.
+#[cfg(unix)]
+#[test]
+fn whoever_comes_between_the_renames_is_refused_and_the_copy_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("gate");
+    let now = WallTime::from_unix_millis(1_700_000_000_000);
+    let origin = Origin::parse("http://kept.test").unwrap();
+    let pace = PaceMemory { backoff_until: Some(now), parked_until: None, failures: 1 };
+    let state = StateDir::open(&path, now).unwrap();
+    state.remember_pace(&origin, &pace).unwrap();
+    let new = swap::begin(&path).unwrap();
+    copy(&state, &new, &|_| false).unwrap();
+    let held = comity_store::hold(&new).unwrap();
+    drop(state);
+    assert!(StateDir::open(&path, now).is_err(), "before the first");
+    std::fs::rename(&path, dir.path().join("gate.old")).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    std::fs::write(path.join("of-somebody"), "").unwrap();
+    assert!(StateDir::open(&path, now).is_err(), "in its place is another folder");
+    std::fs::remove_dir_all(&path).unwrap();
+    assert!(StateDir::open(&path, now).is_err(), "in its place is nothing");
+    drop(held);
+    let state = StateDir::open(&path, now).unwrap();
+    assert_eq!(state.recall_pace(&origin).unwrap(), Some(pace));
+    assert!(!dir.path().join("gate.old").exists() && !new.exists());
+}
