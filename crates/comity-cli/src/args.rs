@@ -126,10 +126,10 @@ pub(crate) struct DemoArgs {
     /// End with one JSON object: pages, refused, origins, violations, elapsed_s.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where the crawl is written; default: a new folder in the system's temporary one.
+    /// Where the crawl is written, and goes on when one was stopped there; default: a new folder in the system's temporary one.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// Port of the synthetic web [default: any free one; 7878 with --serve].
+    /// Port of the synthetic web [default: any free one, that of the crawl in --dir; 7878 with --serve].
     #[arg(long)]
     pub(crate) port: Option<u16>,
     /// Another web of the same kind.

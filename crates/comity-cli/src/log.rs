@@ -3,7 +3,7 @@
 #[cfg(feature = "otlp")]
 mod otlp;
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -26,7 +26,9 @@ pub(crate) fn init(cli: &Cli) {
     let is_json = *IS_JSON.get_or_init(|| form(cli) == LogForm::Json);
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let has_colours = std::io::stderr().is_terminal() && !is_plain;
+    // What cannot be written there is not complained of there either: that would panic.
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(has_colours);
+    let lines = lines.log_internal_errors(false);
     let lines = if is_json {
         let filter = match "said=info".parse() {
             Ok(said) => filter.add_directive(said),
@@ -56,6 +58,11 @@ pub(crate) fn init(cli: &Cli) {
 pub(crate) fn end() {
     #[cfg(feature = "otlp")]
     otlp::end();
+}
+
+/// Writes to standard error. That nobody reads it is no fault of what is told, and there is nowhere to say so.
+pub(crate) fn tell(told: std::fmt::Arguments<'_>) {
+    drop(std::io::stderr().lock().write_fmt(told));
 }
 
 /// Says a line on standard error.

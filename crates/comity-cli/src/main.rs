@@ -1,6 +1,21 @@
 //! The `comity` command: thin rooms over the libraries. Arguments are read in `args`, one file per command below
 //! `commands`, errors and exit codes in `exit`.
 
+/// In place of std's for the whole command: that one panics where nobody reads standard error any more, and `comity crawl … 2>&1 | head -1`
+/// must not end a crawl.
+macro_rules! eprintln {
+    ($($told:tt)*) => {
+        $crate::log::tell(format_args!("{}\n", format_args!($($told)*)))
+    };
+}
+
+/// The same.
+macro_rules! eprint {
+    ($($told:tt)*) => {
+        $crate::log::tell(format_args!($($told)*))
+    };
+}
+
 mod args;
 mod commands;
 mod exit;

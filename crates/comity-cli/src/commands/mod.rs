@@ -84,7 +84,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// `1 page`, `2 pages`, `2 tries`.
 pub(crate) fn many(n: u64, what: &str) -> String {
-    match (n, what.strip_suffix('y')) {
+    match (n, what.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']))) {
         (1, _) => format!("1 {what}"),
         (_, Some(stem)) => format!("{n} {stem}ies"),
         (_, None) => format!("{n} {what}s"),
@@ -97,4 +97,23 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|e| Failure::unavailable(format!("no runtime: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::many;
+
+    #[test]
+    fn words_are_counted() {
+        let rows = [
+            (1, "try", "1 try"),
+            (2, "try", "2 tries"),
+            (0, "copy", "0 copies"),
+            (7, "key", "7 keys"),
+            (2, "URL", "2 URLs"),
+        ];
+        for (n, word, wanted) in rows {
+            assert_eq!(many(n, word), wanted);
+        }
+    }
 }

@@ -2,7 +2,7 @@ use comity_archive::{ArchiveError, WaczSettings, write_wacz};
 use comity_policy::Clock as _;
 
 use super::erase::reading;
-use super::print;
+use super::{many, print};
 use crate::args::WaczArgs;
 use crate::exit::{Exit, Failure};
 
@@ -20,11 +20,11 @@ pub(crate) fn run(args: &WaczArgs) -> Result<Exit, Failure> {
         error => Failure::storage(error.to_string()),
     })?;
     print(&format!(
-        "{}: {} WARC files, {} captures, {} pages, {} bytes",
+        "{}: {}, {}, {}, {} bytes",
         out.display(),
-        report.warcs,
-        report.captures,
-        report.pages,
+        many(report.warcs, "WARC file"),
+        many(report.captures, "capture"),
+        many(report.pages, "page"),
         report.bytes
     ))?;
     Ok(Exit::Done)

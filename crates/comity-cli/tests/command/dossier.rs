@@ -164,7 +164,7 @@ fn it_says_on_one_page_what_was_asked_and_why_and_the_same_each_time() {
         let (one, said) = dossier(&home, FIXTURE, &fixture(format), &format!("{format}-1.zip"), &[]);
         let (two, _) = dossier(&home, FIXTURE, &fixture(format), &format!("{format}-2.zip"), &[]);
         assert!(fs::read(&one).unwrap() == fs::read(two).unwrap(), "the same crawl gives the same bytes");
-        assert!(said.contains("5 of 5 records, 1 copies") && said.contains("12 WARC records"), "{said}");
+        assert!(said.contains("5 of 5 records, 1 copy of") && said.contains("12 WARC records"), "{said}");
         let files = files(&one);
         let page = String::from_utf8(files["index.html"].clone()).unwrap();
         let rows = [

@@ -96,3 +96,65 @@ fn a_crawl_tells_of_a_configuration_what_its_check_tells() {
     }
     assert!(told.starts_with(&format!("error: {file}: 3 problems\n")), "{told}");
 }
+
+/// `comity crawl … 2>&1 | head -1`: whoever closes standard error does not end a crawl.
+#[cfg(unix)]
+#[test]
+fn nobody_has_to_read_standard_error() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("d");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_comity"))
+        .args(["crawl", &closed(), "--dir", dir.to_str().unwrap()])
+        .args(WHO)
+        .env("HOME", home.path())
+        .env("COMITY_LOG", "comity=trace")
+        .env_remove("XDG_CONFIG_HOME")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(dir.join("report.html").exists(), "it came to its end");
+}
+
+/// A demonstration that was stopped goes on where its origins were: they are named by the port.
+#[cfg(unix)]
+#[test]
+fn a_demo_that_was_stopped_goes_on_with_the_same_origins() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("demo");
+    let socket = dir.join("state/control");
+    let dir = dir.to_str().unwrap();
+    let mut done = 0;
+    for _ in 0..2 {
+        let child = Command::new(env!("CARGO_BIN_EXE_comity"))
+            .args(["demo", "--dir", dir])
+            .env("HOME", home.path())
+            .env_remove("XDG_CONFIG_HOME")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stats = serde_json::Value::Null;
+        for _ in 0..6000 {
+            std::thread::sleep(Duration::from_millis(10));
+            // Not before: whoever asks a stopped crawl holds its queue, and one that starts would be refused.
+            if !socket.exists() {
+                continue;
+            }
+            let told = comity(home.path(), &["frontier", "stats", dir, "--json"]);
+            stats = serde_json::from_slice(&told.stdout).unwrap_or_default();
+            if stats["running"] == true && stats["done"].as_u64() > Some(done + 20) {
+                break;
+            }
+        }
+        done = stats["done"].as_u64().unwrap_or_default();
+        assert_eq!((&stats["running"], &stats["origins"]), (&true.into(), &56.into()), "{stats}");
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(4), "{}", stderr(&ended));
+        assert!(stderr(&ended).contains(&format!("demo --dir {dir} goes on")), "{}", stderr(&ended));
+        assert!(String::from_utf8_lossy(&ended.stdout).contains("audit: clean"));
+    }
+}

@@ -17,6 +17,7 @@ use comity_url::{CrawlUrl, KeyRules, Scope, ScopeKind, UrlPattern};
 
 #[cfg(feature = "warc")]
 use super::archive::{self, ArchiveConfig};
+use super::near::nearest;
 use super::{
     ConfigError, ConfigFile, GateSettings, GatewaySection, OverrideSection, RevisitSettings, SignalSettings,
     SitemapSettings, Span, TrapSettings, agent, bounds, classes, discovery, exits, revisit, signals,
@@ -410,9 +411,8 @@ pub(super) fn one_of<T: Copy>(place: &str, typed: Option<&str>, choices: &[(&str
         return Ok(*value);
     }
     let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-    let nearest =
-        names.iter().max_by(|a, b| strsim::jaro_winkler(a, wanted).total_cmp(&strsim::jaro_winkler(b, wanted)));
-    let hint = nearest.map_or_else(String::new, |name| format!("did you mean {name:?}? known: {}", names.join(", ")));
+    let meant = nearest(wanted, names.iter().copied(), 0.75).map(|name| format!("did you mean {name:?}? "));
+    let hint = format!("{}known: {}", meant.unwrap_or_default(), names.join(", "));
     Err(ConfigError::new(format!("unknown value {wanted:?}")).at(place).hint(hint))
 }
 
@@ -486,6 +486,8 @@ mod tests {
             resolve("[crawl]\nscope = \"orgins\"").unwrap_err().advice().map(|h| h.contains("\"origins\"")),
             Some(true)
         );
+        let far = resolve("[crawl]\nscope = \"site\"").unwrap_err();
+        assert_eq!(far.advice(), Some("known: origins, hosts, domains, prefix, any"), "nothing is near");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use comity::config::{Checked, ConfigError, ConfigFile, Problem};
 use comity::policy::Clock as _;
 use serde_json::json;
 
-use super::super::print;
+use super::super::{many, print};
 use crate::args::ConfigCheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::settings;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ConfigCheckArgs) -> Result<Exit, Failure> {
             .hint("`comity config keys` lists every key with its kind and range"));
     }
     if !args.json {
-        print(&format!("{file}: {} keys, nothing is wrong", checked.keys))?;
+        print(&format!("{file}: {}, nothing is wrong", many(checked.keys as u64, "key")))?;
         if !checked.missing.is_empty() {
             eprintln!(
                 "note: also needed: {}; from your own configuration, a variable or a flag",

@@ -11,7 +11,7 @@ use comity_url::{CrawlUrl, Origin};
 
 use self::gathered::Gathered;
 use super::erase::reading;
-use super::print;
+use super::{many, print};
 use crate::args::DossierArgs;
 use crate::exit::{Exit, Failure};
 
@@ -51,10 +51,10 @@ fn default_name(origin: &Origin) -> PathBuf {
 fn told(out: &Path, facts: &DossierFacts) -> String {
     let DossierFacts { records, lines, members, withheld, gone, .. } = facts;
     let mut text = format!(
-        "{}: {records} of {lines} records, {} copies of robots.txt and the like, {members} WARC records, {} checkpoints",
+        "{}: {records} of {lines} records, {} of robots.txt and the like, {members} WARC records, {}",
         out.display(),
-        facts.copies.len(),
-        facts.checkpoints.len()
+        many(facts.copies.len() as u64, "copy"),
+        many(facts.checkpoints.len() as u64, "checkpoint")
     );
     if *withheld > 0 {
         text += &format!(

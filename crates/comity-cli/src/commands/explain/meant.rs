@@ -40,7 +40,7 @@ pub(super) fn no_url(text: &str, error: &UrlError, dir: &Path) -> Failure {
         return failure;
     }
     match whole(text, &seeds(dir)) {
-        Some(url) => failure.hint(format!("give the whole URL: {url} ?")),
+        Some(url) => failure.hint(format!("did you mean {url} ?")),
         None => failure.hint("give the whole URL, with https://, as `comity records` prints it"),
     }
 }

@@ -14,6 +14,7 @@ use comity_url::CrawlUrl;
 
 pub(crate) use self::copy::{Copy, Mark, marks};
 use self::found::Found;
+pub(crate) use self::today::robots_faults;
 use super::print;
 use super::visible::visible;
 use crate::args::ExplainArgs;

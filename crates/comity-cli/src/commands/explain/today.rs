@@ -1,15 +1,17 @@
 //! What holds today: the configuration in the crawl's directory, and what its state remembers.
 
+use std::path::{Path, PathBuf};
+
 use comity::config::{ConfigFile, CrawlConfig};
 use comity::control::own_optouts;
 use comity::policy::{Clock as _, WallTime};
 use comity_gate::{OptOutReading, RememberedOrigin, StateDir};
-use comity_url::CrawlUrl;
+use comity_url::{CrawlUrl, Origin};
 
 use crate::commands::many;
 
 /// What the crawl's configuration holds for the URL's origin today: its records tell what held when they were written.
-pub(super) fn in_force(dir: &std::path::Path, url: &CrawlUrl) -> Vec<String> {
+pub(super) fn in_force(dir: &Path, url: &CrawlUrl) -> Vec<String> {
     let file = ConfigFile::read(&dir.join("crawl.toml"));
     // A configuration that cannot be read any more says nothing about today.
     let Ok(config) = file.and_then(CrawlConfig::resolve) else { return Vec::new() };
@@ -27,12 +29,28 @@ pub(super) fn in_force(dir: &std::path::Path, url: &CrawlUrl) -> Vec<String> {
     out.into_iter().chain(overridden).chain(clocks(dir, &config, url, now)).collect()
 }
 
+/// Of each of these origins of a crawl that nobody runs: why its robots.txt could not be had when it was asked last, in words.
+pub(crate) fn robots_faults(dir: &Path, origins: &[String]) -> Vec<Option<String>> {
+    let none = || vec![None; origins.len()];
+    let Ok(config) = ConfigFile::read(&dir.join("crawl.toml")).and_then(CrawlConfig::resolve) else { return none() };
+    let now = comity_fetch::SystemClock::new().wall();
+    let Some(Ok(state)) = state_folder(dir, &config).map(|state| StateDir::open(&state, now)) else { return none() };
+    let fault = |origin: &String| {
+        let failing = state.look_up(&Origin::parse(origin).ok()?).ok()??.life.failing?;
+        Some(format!("robots.txt unreachable ({}, {})", failing.cause, many(failing.attempts.into(), "try")))
+    };
+    origins.iter().map(fault).collect()
+}
+
+/// Where the crawl remembers sites, when it has begun to.
+fn state_folder(dir: &Path, config: &CrawlConfig) -> Option<PathBuf> {
+    let folder = config.state_dir.clone().unwrap_or_else(|| dir.join("state")).join("gate");
+    folder.is_dir().then_some(folder)
+}
+
 /// What the crawl's state remembers of the URL's origin: its robots.txt, and who asked to be left alone until when.
-fn clocks(dir: &std::path::Path, config: &CrawlConfig, url: &CrawlUrl, now: WallTime) -> Vec<String> {
-    let state = config.state_dir.clone().unwrap_or_else(|| dir.join("state")).join("gate");
-    if !state.is_dir() {
-        return Vec::new();
-    }
+fn clocks(dir: &Path, config: &CrawlConfig, url: &CrawlUrl, now: WallTime) -> Vec<String> {
+    let Some(state) = state_folder(dir, config) else { return Vec::new() };
     match StateDir::open(&state, now).and_then(|state| state.look_up(url.origin())) {
         Ok(found) => found.map_or_else(Vec::new, |found| told(&found, now)),
         Err(error) if error.is_held() => {

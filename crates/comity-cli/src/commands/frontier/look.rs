@@ -3,6 +3,7 @@ use serde_json::Value;
 
 use super::Crawl;
 use crate::args::{FrontierList, FrontierStats};
+use crate::commands::explain::robots_faults;
 use crate::commands::{many, print};
 use crate::exit::{Exit, Failure};
 
@@ -29,11 +30,19 @@ pub(super) fn stats(args: &FrontierStats) -> Result<Exit, Failure> {
     if n("damaged") > 0 {
         lines.push(format!("damaged    {} records of the queue cannot be read", n("damaged")));
     }
-    for waiting in about["waiting"].as_array().into_iter().flatten() {
+    let waiting: Vec<&Value> = about["waiting"].as_array().into_iter().flatten().collect();
+    let names: Vec<String> = waiting.iter().map(|one| one["origin"].as_str().unwrap_or_default().to_owned()).collect();
+    // Who runs the crawl holds what it remembers of sites, and has told it.
+    let faults = if is_running { Vec::new() } else { robots_faults(&args.dir, &names) };
+    for (n, waiting) in waiting.into_iter().enumerate() {
         let text = |key: &str| waiting[key].as_str().unwrap_or_default();
         let queued = many(waiting["queued"].as_u64().unwrap_or_default(), "URL");
         // What a stopped crawl waits for is counted from now each time that it is asked.
-        let says = if is_running { text("says") } else { "the crawl is stopped" };
+        let says = match faults.get(n).and_then(Option::as_deref) {
+            Some(fault) => format!("the crawl is stopped; {fault}"),
+            None if is_running => text("says").to_owned(),
+            None => "the crawl is stopped".to_owned(),
+        };
         lines.push(format!("waits      {} ({queued}): {says}", text("origin")));
     }
     print(&lines.join("\n"))?;

@@ -4,7 +4,9 @@ mod look;
 mod moves;
 mod reach;
 
-use comity::control::Op;
+use std::path::Path;
+
+use comity::control::{Filter, Op};
 use comity::policy::Clock as _;
 use comity_url::CrawlUrl;
 
@@ -16,6 +18,8 @@ use crate::args::{FrontierCommand, FrontierPark, FrontierRelease, FrontierSeed};
 use crate::exit::{Exit, Failure};
 use crate::settings::read_seeds;
 
+/// Origins that are looked at for one that goes on.
+const LOOKED_AT: usize = 1000;
 /// Seeds handed over at once.
 const SEEDS_AT_ONCE: usize = 1000;
 
@@ -53,7 +57,21 @@ fn park(args: &FrontierPark) -> Result<Exit, Failure> {
         Some(0) | None => {}
         Some(open) => eprintln!("note: still open to it: {}", many(open, "request")),
     }
+    if crawl.is_running() && leaves_nothing(&mut crawl, &args.dir) {
+        let dir = args.dir.display();
+        eprintln!(
+            "note: nothing else is left to this crawl: it ends, and its queue stays; release, and `comity crawl --dir {dir}` goes on"
+        );
+    }
     Ok(Exit::Done)
+}
+
+/// Whether all that has URLs waits until it is told, or the crawl has ended for that meanwhile.
+fn leaves_nothing(crawl: &mut Crawl, dir: &Path) -> bool {
+    match crawl.ask(Op::List { filter: Filter::Queued, after: None, n: Some(LOOKED_AT) }) {
+        Ok(answer) => answer.about["next"].is_null() && answer.rows.iter().all(|row| row["state"] == "stuck"),
+        Err(_) => matches!(Crawl::running(dir), Ok(None)),
+    }
 }
 
 /// The origin that a text stands for, and whether the text names a page of it.

@@ -6,6 +6,7 @@ use comity::Summary;
 use comity::control::Op;
 use serde::Serialize;
 
+use crate::commands::explain::robots_faults;
 use crate::commands::frontier::Crawl;
 
 /// Where a crawl stands.
@@ -75,19 +76,23 @@ impl Standing {
             Ok(answer) => answer.about,
             Err(failure) => return Self { why_unknown: Some(failure.what().to_owned()), ..Self::default() },
         };
+        let is_running = answer["running"] == true;
+        let rows: Vec<&serde_json::Value> = answer["waiting"].as_array().into_iter().flatten().collect();
+        let names: Vec<String> = rows.iter().map(|row| row["origin"].as_str().unwrap_or_default().to_owned()).collect();
+        let faults = if is_running { vec![None; rows.len()] } else { robots_faults(dir, &names) };
         let n = |key: &str| answer[key].as_u64().unwrap_or_default();
-        let waits = |row: &serde_json::Value| {
+        let waits = |(row, fault): (&serde_json::Value, Option<String>)| {
             let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
             // Own clocks of a stopped crawl are counted from now each time that it is asked, and nobody waits for them.
-            let is_counted_anew =
-                answer["running"] != true && row["wait_ms"].is_u64() && text("reason").starts_with("rate.");
+            let is_counted_anew = !is_running && row["wait_ms"].is_u64() && text("reason").starts_with("rate.");
             let says = if is_counted_anew { "until the crawl goes on".to_owned() } else { text("says") };
+            let says = fault.map(|fault| format!("{says}; {fault}")).unwrap_or(says);
             Waits { origin: text("origin"), queued: row["queued"].as_u64().unwrap_or_default(), says }
         };
         Self {
             left: Some(n("queued") + n("leased")),
-            is_running: answer["running"] == true,
-            waiting: answer["waiting"].as_array().into_iter().flatten().map(waits).collect(),
+            is_running,
+            waiting: rows.into_iter().zip(faults).map(waits).collect(),
             ..Self::default()
         }
     }

@@ -87,6 +87,7 @@ fn head(report: &Report, body: &mut String) {
     let state = match (&standing.end, standing.is_running) {
         (Some(end), _) => format!("ended: {end}"),
         (None, true) => "it runs".to_owned(),
+        (None, false) if standing.left == Some(0) => "ended: nothing is left".to_owned(),
         (None, false) => "stopped".to_owned(),
     };
     let left = standing.left.map_or_else(
