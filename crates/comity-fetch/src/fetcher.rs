@@ -11,7 +11,7 @@ use tracing::Instrument as _;
 use crate::cookies::Jar;
 use crate::dead::DeadPeers;
 use crate::names::{self, NameCache};
-use crate::net::Net;
+use crate::net::{BoxFuture, Net};
 use crate::pool::Pool;
 use crate::proxy::Exits;
 use crate::request::Own;
@@ -245,14 +245,23 @@ impl Fetcher {
     }
 
     /// [`Fetcher::fetch`] with optional parts of the request. A value that cannot be sent is left out, which makes
-    /// the request unconditional.
-    pub async fn fetch_with(&self, permit: Permit, request: &Request, sink: &mut dyn Sink) -> Fetched {
-        let visit = Visit::begin(Arc::clone(&self.house), &permit);
-        if visit.span.is_disabled() {
-            return visit.fetch(permit, request, sink).await;
-        }
-        let span = visit.span.clone();
-        visit.fetch(permit, request, sink).instrument(span).await
+    /// the request unconditional. Nothing happens before the first poll.
+    ///
+    /// Boxed, one allocation: an exchange is compiled here, not once more in every crate that awaits one.
+    pub fn fetch_with<'a>(
+        &'a self,
+        permit: Permit,
+        request: &'a Request,
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Fetched> {
+        Box::pin(async move {
+            let visit = Visit::begin(Arc::clone(&self.house), &permit);
+            if visit.span.is_disabled() {
+                return visit.fetch(permit, request, sink).await;
+            }
+            let span = visit.span.clone();
+            visit.fetch(permit, request, sink).instrument(span).await
+        })
     }
 
     /// Sends somebody else's request: the door `send`. The answer is streamed through in its content coding.

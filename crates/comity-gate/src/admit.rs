@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use comity_fetch::Refused;
+use comity_fetch::{BoxFuture, Refused};
 use comity_policy::{Allowance, Instant, OriginPace, Permit, Ready, Reason, Refusal, RobotsChain, Slot, Turn, Vantage};
 use comity_url::Origin;
 
@@ -23,8 +23,12 @@ impl Gate {
     /// Takes the turn for a judged URL: addresses, origin clocks, address clocks, rates, a place among the open ones.
     ///
     /// Waits only for name resolution and for a place; every other wait is told. Cancel-safe: dropped at any point,
-    /// nothing is charged.
-    pub async fn admit(&self, allowance: Allowance, pace: OriginPace) -> Admission {
+    /// nothing is charged. Boxed, so that it is compiled here and not in every crate that awaits it.
+    pub fn admit(&self, allowance: Allowance, pace: OriginPace) -> BoxFuture<'_, Admission> {
+        Box::pin(self.admitted(allowance, pace))
+    }
+
+    async fn admitted(&self, allowance: Allowance, pace: OriginPace) -> Admission {
         let (origin, vantage) = (allowance.url().origin().clone(), allowance.vantage());
         if let Some(turn) = self.no_way_out(&origin, vantage) {
             return Admission::Wait(turn);

@@ -3,7 +3,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_fetch::Refused;
+use comity_fetch::{BoxFuture, Refused};
 use comity_policy::{Allowance, Decision, Hold, Instant, Judge, Judgement, OriginPace, Permit, Ready, Reason, Refusal};
 use comity_url::{CrawlUrl, Origin};
 
@@ -99,17 +99,21 @@ impl Gate {
     ///
     /// Callers of one origin are served in the order in which they came. A refusal waits for nobody. Who could not be
     /// served in time, by the clocks and by those before him, is told at once. Cancel-safe: dropped at any point,
-    /// nothing is charged and the next one moves up. Unlike a URL in a frontier, a waiting caller costs a future.
+    /// nothing is charged and the next one moves up. Unlike a URL in a frontier, a waiting caller costs a future (boxed).
     ///
     /// # Errors
     /// [`NoPermit`]: refused with its evidence, not connectable, or not within `patience`; `conc.total` when as many
     /// wait as may ([`crate::GateConfig::max_waiting`]).
-    pub async fn permit_within(
-        &self,
-        judge: &dyn Judge,
-        url: &CrawlUrl,
+    pub fn permit_within<'a>(
+        &'a self,
+        judge: &'a dyn Judge,
+        url: &'a CrawlUrl,
         patience: Duration,
-    ) -> Result<Permit, NoPermit> {
+    ) -> BoxFuture<'a, Result<Permit, NoPermit>> {
+        Box::pin(self.permitted(judge, url, patience))
+    }
+
+    async fn permitted(&self, judge: &dyn Judge, url: &CrawlUrl, patience: Duration) -> Result<Permit, NoPermit> {
         let (origin, until) = (url.origin(), self.inner.clock.now().after(patience));
         self.allowance(judge, url, until).await?;
         let place = self.inner.queues.join(origin).ok_or_else(|| self.not_now(Reason::ConcTotal, Self::LOOK_AGAIN))?;

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use comity_fetch::BoxFuture;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -85,7 +86,11 @@ impl Gateway {
     /// Serves until `phase` says otherwise: on [`Phase::Draining`] the proxy stops accepting, what is under way ends
     /// within the configured time while `/readyz` says so, and this returns; on [`Phase::Stopped`], or when the sender is
     /// gone, it returns at once.
-    pub async fn serve(&self, listeners: Listeners, mut phase: watch::Receiver<Phase>) {
+    pub fn serve(&self, listeners: Listeners, phase: watch::Receiver<Phase>) -> BoxFuture<'_, ()> {
+        Box::pin(self.served(listeners, phase))
+    }
+
+    async fn served(&self, listeners: Listeners, mut phase: watch::Receiver<Phase>) {
         let Listeners { proxy, api } = listeners;
         let most = self.house.config.max_connections.clamp(1, Semaphore::MAX_PERMITS);
         let door = |listener, surface| Door {

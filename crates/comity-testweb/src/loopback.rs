@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use comity_fetch::SystemClock;
+use comity_fetch::{BoxFuture, SystemClock};
 use comity_policy::Clock;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -80,7 +80,12 @@ impl Web {
         self.try_serve(Placement::Names, 0).await
     }
 
-    async fn try_serve(&self, place: fn(u16) -> Placement, port: u16) -> io::Result<Served> {
+    /// Boxed: the servers are compiled here, and not in every crate that puts one up.
+    fn try_serve(&self, place: fn(u16) -> Placement, port: u16) -> BoxFuture<'_, io::Result<Served>> {
+        Box::pin(self.put_up(place, port))
+    }
+
+    async fn put_up(&self, place: fn(u16) -> Placement, port: u16) -> io::Result<Served> {
         let first = Layout::new(&self.spec.sites, place(0)).map_err(io::Error::other)?;
         let probe = first.address(0).map_or_else(|| IpAddr::from(Ipv4Addr::LOCALHOST), |address| address.ip());
         let probe = TcpListener::bind((probe, port)).await?;

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 #[cfg(feature = "warc")]
 use comity_archive::Disk;
-use comity_fetch::{Fetcher, Net, SystemClock, SystemNet, SystemRandom};
+use comity_fetch::{BoxFuture, Fetcher, Net, SystemClock, SystemNet, SystemRandom};
 use comity_frontier::{Frontier, OtherRules, Store};
 use comity_gate::{Gate, GateConfig};
 use comity_policy::{Clock, Random};
@@ -108,7 +108,12 @@ impl Crawler {
     ///
     /// # Errors
     /// When the archive or the frontier cannot be written. Sites' faults are outcomes, never errors.
-    pub async fn run(self) -> Result<Summary, Error> {
+    pub fn run(self) -> BoxFuture<'static, Result<Summary, Error>> {
+        // Boxed here, the whole engine is compiled in this crate, once, and not again in every program.
+        Box::pin(self.through())
+    }
+
+    async fn through(self) -> Result<Summary, Error> {
         let mut answering = JoinSet::new();
         let (end, ended) = oneshot::channel::<()>();
         if let Some(door) = self.door {

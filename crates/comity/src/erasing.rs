@@ -56,7 +56,7 @@ impl StoppedCrawl {
         let lock = Arc::new(CrawlLock::take(dir, Use::Erase)?);
         let text = fs::read_to_string(dir.join("crawl.toml"))
             .map_err(|e| Error::directory(format!("{}/crawl.toml cannot be read: {e}", dir.display())))?;
-        let file: ConfigFile = toml::from_str(&text)
+        let file = ConfigFile::of_text(&text)
             .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
         let form = CrawlConfig::resolve(file.clone())?.archive.query;
         let forget = forget.map(|named| meant(dir, named, form));

@@ -16,8 +16,7 @@ pub(crate) fn digest(text: &str) -> Digest {
 /// # Errors
 /// When the configuration cannot be written as TOML.
 pub(crate) fn resolved_text(config: &CrawlConfig) -> Result<String, Error> {
-    toml::to_string_pretty(&config.resolved())
-        .map_err(|e| Error::internal(format!("the configuration cannot be written as TOML: {e}")))
+    config.resolved().to_toml().map_err(|e| Error::internal(format!("the configuration: {e}")))
 }
 
 /// Sixteen secret bytes: the key of the seen-set's fingerprints, so that no site can aim collisions at it.

@@ -62,7 +62,7 @@ pub(crate) fn directory(
             return Ok((notes, Some(directory::begin(dir, text)?)));
         }
         Claim::Crawl(text) => {
-            let before: ConfigFile = toml::from_str(&text)
+            let before = ConfigFile::of_text(&text)
                 .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
             if before.frontier.store.as_deref() != Some(QueueStore::Disk.as_str()) {
                 return Err(directory::no_resume(dir, "its queue was not kept on disk"));

@@ -6,6 +6,8 @@ mod fuzz;
 mod layers;
 mod packages;
 mod peers;
+#[cfg(test)]
+mod profiles;
 mod sim;
 mod step;
 mod test;

@@ -58,7 +58,8 @@ pub(super) fn shown(line: &Line, withheld: &[&'static str]) -> Result<(Record, S
         "{{\"v\":1,\"seq\":{seq},\"prev\":\"{prev}\",\"commitment\":\"{commitment}\",\"link\":\"{link}\",\
          \"withheld\":{paths},\"shown\":{body}}}"
     );
-    Ok((serde_json::from_value(value).map_err(wrong)?, text))
+    // From its text, as everywhere: reading records from a `Value` would be compiled beside it.
+    Ok((serde_json::from_str(&body).map_err(wrong)?, text))
 }
 
 #[cfg(test)]

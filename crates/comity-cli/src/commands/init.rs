@@ -22,7 +22,7 @@ pub(crate) fn run(args: &InitArgs) -> Result<Exit, Failure> {
         Some(ask(args.contact.as_deref(), "URL or e-mail address at which a site reaches you", "--contact")?);
     file.agent.purposes = Some(if args.purpose.is_empty() { vec!["search".to_owned()] } else { args.purpose.clone() });
     check(&file)?;
-    let text = toml::to_string_pretty(&file).map_err(|e| Failure::unavailable(e.to_string()))?;
+    let text = file.to_toml().map_err(|e| Failure::unavailable(e.to_string()))?;
     let folder = path.parent().unwrap_or(&path);
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(&path, text))

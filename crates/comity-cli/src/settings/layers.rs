@@ -105,7 +105,7 @@ fn lay(files: &[FileLayer]) -> ConfigFile {
 
 /// A configuration as TOML.
 pub(crate) fn table(file: &ConfigFile) -> Table {
-    Table::try_from(file).unwrap_or_default()
+    file.to_toml().ok().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 /// The value at a path with points.

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use comity::config::{ConfigFile, GatewaySection};
 use comity_url::CrawlUrl;
 use serde::{Deserialize, Serialize};
+use toml::Table;
 
+use super::layers::table;
 use super::{flags, of_user, optout_files, read_environment};
 use crate::args::LayerArgs;
 use crate::commands::config::read_file;
@@ -23,14 +25,14 @@ struct Source {
     /// Seeds were given as arguments, so those of the file do not count.
     seeds_given: bool,
     /// What the environment said.
-    environment: ConfigFile,
+    environment: Table,
     /// What the flags said.
-    flags: ConfigFile,
+    flags: Table,
 }
 
 /// What the flags said with which the crawl in `dir` was started; nothing where that is not known.
 pub(super) fn flags_of(dir: &Path) -> ConfigFile {
-    read(dir).ok().flatten().map(|source| source.flags).unwrap_or_default()
+    read(dir).ok().flatten().and_then(|source| layer(&source.flags).ok()).unwrap_or_default()
 }
 
 /// Remembers how the crawl in `dir` was started. One that goes on without a file keeps the one that it had. What was remembered
@@ -42,15 +44,17 @@ pub(crate) fn remember(dir: &Path, args: &LayerArgs) -> Result<Option<String>, F
     };
     if let Some(file) = &args.config {
         source.config = Some(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
-        source.flags = ConfigFile::default();
+        source.flags = Table::new();
     }
     // The process that runs has these; whoever asks it to read its configuration again may have others.
-    source.environment = environment_of(source.config.as_ref())?;
+    source.environment = table(&environment_of(source.config.as_ref())?);
     let mut said = flags(args)?;
     // The crawl knows its seeds; a list of a million is not written twice.
     source.seeds_given = said.crawl.seeds.take().is_some();
-    source.flags.overlay(said);
     let wrong = |e: String| Failure::storage(format!("{} cannot be written: {e}", place(dir).display()));
+    let mut flags = layer(&source.flags).map_err(&wrong)?;
+    flags.overlay(said);
+    source.flags = table(&flags);
     let text = toml::to_string_pretty(&source).map_err(|e| wrong(e.to_string()))?;
     write(&place(dir), &text).map_err(|e| wrong(e.to_string()))?;
     Ok(note)
@@ -109,11 +113,12 @@ pub(crate) fn again(dir: &Path, file: Option<&PathBuf>) -> Result<ConfigFile, Fa
     let mut settings = of_user()?;
     settings.optout.files = Some(optout_files()?).filter(|files| !files.is_empty());
     settings.overlay(read_file(file)?);
-    settings.overlay(source.environment);
+    let layer = |table| layer(table).map_err(|what| Failure::storage(unread(dir, &what)).hint(hint));
+    settings.overlay(layer(&source.environment)?);
     if source.seeds_given {
         settings.crawl.seeds = None;
     }
-    settings.overlay(source.flags);
+    settings.overlay(layer(&source.flags)?);
     settings.crawl.seeds = new_seeds(settings.crawl.seeds, read_file(&dir.join("crawl.toml"))?.crawl.seeds);
     Ok(settings)
 }
@@ -135,9 +140,20 @@ fn read(dir: &Path) -> Result<Option<Source>, String> {
     if !path.exists() {
         return Ok(None);
     }
-    let wrong = |what: &dyn std::fmt::Display| format!("{} cannot be read: {what}", path.display());
-    let text = fs::read_to_string(&path).map_err(|e| wrong(&e))?;
-    toml::from_str(&text).map(Some).map_err(|e| wrong(&e.message()))
+    let text = fs::read_to_string(&path).map_err(|e| unread(dir, &e))?;
+    let read: Source = toml::from_str(&text).map_err(|e| unread(dir, &e.message()))?;
+    // A layer that nobody can read is told with the rest.
+    layer(&read.environment).and_then(|_| layer(&read.flags)).map_err(|what| unread(dir, &what))?;
+    Ok(Some(read))
+}
+
+fn unread(dir: &Path, what: &dyn std::fmt::Display) -> String {
+    format!("{} cannot be read: {what}", place(dir).display())
+}
+
+/// A layer, as it was remembered.
+fn layer(table: &Table) -> Result<ConfigFile, String> {
+    ConfigFile::parse(&table.to_string(), None).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use comity_fetch::{CookieUse, Keep, Read, Request, ResponseHead, Sink, Want};
+use comity_fetch::{BoxFuture, CookieUse, Keep, Read, Request, ResponseHead, Sink, Want};
 use comity_policy::{
     Capture, Decision, Digest, Hold, Judgement, OriginPace, Permit, Reason, Review, SiteCopy, SiteFile, SiteFileKind,
     SiteFileState, SiteRules,
@@ -76,7 +76,16 @@ impl Gate {
 
     /// Learns files that an answer from `origin` has named, as far as `patience` goes; what is left is asked for before the next
     /// page of it. Gives what is known of each afterwards. Of what the pages of one origin name two dozen are asked for at most.
-    pub async fn learn_named(
+    pub fn learn_named<'a>(
+        &'a self,
+        origin: &'a Origin,
+        named: &'a [(SiteFileKind, CrawlUrl)],
+        patience: Duration,
+    ) -> BoxFuture<'a, Vec<Option<Arc<SiteFile>>>> {
+        Box::pin(self.learnt(origin, named, patience))
+    }
+
+    async fn learnt(
         &self,
         origin: &Origin,
         named: &[(SiteFileKind, CrawlUrl)],

@@ -107,7 +107,7 @@ fn default_of(key: &str) -> Option<String> {
 /// `section.key` → its value as TOML.
 fn values(file: &ConfigFile) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
-    for (section, value) in toml::Table::try_from(file).unwrap_or_default() {
+    for (section, value) in file.table() {
         match value {
             toml::Value::Table(table) => {
                 keys.extend(table.into_iter().map(|(key, value)| (format!("{section}.{key}"), value.to_string())));

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize as _;
 use toml::{Table, Value};
 
 use super::keys::{self, Form, Key, Kind, SECTIONS, Section};
@@ -73,13 +72,11 @@ impl Environment {
             let value = value(key, &text).map_err(|error| error.at(&name))?;
             let one = nested(section.name, key.name, value.clone());
             // Each alone, so that an error has its name.
-            ConfigFile::deserialize(Value::Table(one))
-                .map_err(|error| ConfigError::from_toml(None, "", &error).at(&name))?;
+            ConfigFile::of_table(&one).map_err(|error| error.at(&name))?;
             insert(&mut table, section.name, key.name, value);
             environment.set.insert(section.path(key), name);
         }
-        environment.layer =
-            ConfigFile::deserialize(Value::Table(table)).map_err(|error| ConfigError::from_toml(None, "", &error))?;
+        environment.layer = ConfigFile::of_table(&table)?;
         environment.layer.optout.anchor(std::path::Path::new(""));
         Ok(environment)
     }

@@ -55,8 +55,13 @@ impl ConfigError {
             (None, Some(line)) => format!("line {line}"),
             (None, None) => "configuration".to_owned(),
         };
+        Self::of_toml(&place, error)
+    }
+
+    /// The same at a place that is known already.
+    pub(super) fn of_toml(place: &str, error: &toml::de::Error) -> Self {
         let message = without_logins(error.message().lines().next().unwrap_or_default());
-        let made = Self::new(&message).at(&place);
+        let made = Self::new(&message).at(place);
         match nearest(&message) {
             Some(name) => made.hint(format!("did you mean `{name}`?")),
             None => made,

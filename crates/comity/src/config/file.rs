@@ -440,14 +440,6 @@ section! {
 }
 
 impl ConfigFile {
-    /// Reads a configuration text; `file` only names it in errors.
-    ///
-    /// # Errors
-    /// Broken TOML, an unknown key (the nearest known name is offered), a value of the wrong kind: with its line.
-    pub fn parse(text: &str, file: Option<&PathBuf>) -> Result<Self, ConfigError> {
-        toml::from_str(text).map_err(|error| ConfigError::from_toml(file, text, &error))
-    }
-
     /// Reads a configuration file. The key file that it names is looked for in the file's own folder.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ mod proxies;
 mod resolve;
 mod revisit;
 mod signals;
+mod text;
 mod units;
 
 #[cfg(feature = "warc")]

@@ -74,7 +74,7 @@ impl Control {
 impl Control {
     /// [`Control::reload`] of a configuration as text.
     pub(super) async fn reload_text(&self, text: &str, show: bool) -> Result<Answer, ControlError> {
-        let file = toml::from_str(text)
+        let file = ConfigFile::of_text(text)
             .map_err(|e| ControlError::usage(format!("the configuration cannot be read: {}", e.message())))?;
         self.reload(file, if show { Reload::Show } else { Reload::Apply }).await
     }

@@ -75,7 +75,7 @@ impl Stopped {
         let lock = CrawlLock::take(dir, Use::Steer)?;
         let text = fs::read_to_string(dir.join("crawl.toml"))
             .map_err(|e| Error::directory(format!("{shown}/crawl.toml cannot be read: {e}")))?;
-        let file: ConfigFile = toml::from_str(&text)
+        let file = ConfigFile::of_text(&text)
             .map_err(|e| directory::no_resume(dir, &format!("its crawl.toml cannot be read: {}", e.message())))?;
         let config = CrawlConfig { store: QueueStore::Disk, ..CrawlConfig::resolve(file)? };
         Self::over(dir, &config, marking::fresh_key()?, lock)

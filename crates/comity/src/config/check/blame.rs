@@ -99,7 +99,7 @@ impl Trial<'_> {
             }
         }
         // Each key was read alone before, so that all of them together are read, too.
-        let mut read: ConfigFile = serde::Deserialize::deserialize(Value::Table(table)).unwrap_or_default();
+        let mut read = ConfigFile::of_table(&table).unwrap_or_default();
         read.anchor(self.folder);
         let mut file = self.below.clone();
         file.overlay(read);

@@ -180,8 +180,7 @@ fn alone(leaf: &Leaf) -> Result<(), ConfigError> {
     if leaf.section.form == Form::Many {
         as_list(&mut table, leaf.section.name);
     }
-    let read: Result<ConfigFile, _> = serde::Deserialize::deserialize(Value::Table(table));
-    read.map(drop).map_err(|error| ConfigError::from_toml(None, "", &error))
+    ConfigFile::of_table(&table).map(drop)
 }
 
 /// Makes the table of a section the only entry of a list.

@@ -1,14 +1,11 @@
 //! What changed between two copies, line by line.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
-use similar::{ChangeTag, TextDiff, TextDiffConfig};
+use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Interner};
 
-/// Longer than any file of this size takes; then a coarser answer is given, never a wrong one.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Unchanged lines shown around a change.
-const AROUND: usize = 2;
+const AROUND: u32 = 2;
 
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,21 +17,44 @@ pub(super) struct Line {
     pub(super) text: String,
 }
 
-/// Both copies compared, in groups of neighbouring lines; none when they are the same.
+/// Both copies compared, in groups of neighbouring lines; none when they are the same. Files of the largest size take a fraction
+/// of a second, whatever they hold: what is common and what is rare is told apart, and the search is cut short.
 pub(super) fn diff(old: &[u8], new: &[u8]) -> Vec<Vec<Line>> {
     let (old, new) = (lines(old), lines(new));
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.iter().map(|l| &**l).collect(), new.iter().map(|l| &**l).collect());
-    let found: TextDiff<'_, '_, str> = TextDiffConfig::default().timeout(PATIENCE).diff_slices(&old, &new);
-    let groups = found.grouped_ops(AROUND);
-    let line = |change: similar::Change<&str>| {
-        let (sign, at) = match change.tag() {
-            ChangeTag::Delete => ('-', change.old_index()),
-            ChangeTag::Insert => ('+', change.new_index()),
-            ChangeTag::Equal => (' ', change.new_index()),
-        };
-        Line { sign, number: at.unwrap_or(0) + 1, text: change.value().to_owned() }
+    let interner = Interner::new(old.len() + new.len());
+    let mut input = InternedInput { before: Vec::new(), after: Vec::new(), interner };
+    input.update_before(old.iter().map(|line| &**line));
+    input.update_after(new.iter().map(|line| &**line));
+    let mut found = Diff::compute(Algorithm::Histogram, &input);
+    found.postprocess_no_heuristic(&input);
+    let mut groups: Vec<Vec<Hunk>> = Vec::new();
+    for hunk in found.hunks() {
+        let is_near = |last: &Hunk| hunk.after.start.saturating_sub(last.after.end) <= 2 * AROUND;
+        match groups.last_mut() {
+            Some(group) if group.last().is_some_and(is_near) => group.push(hunk),
+            _ => groups.push(vec![hunk]),
+        }
+    }
+    groups.iter().map(|group| shown(group, &old, &new)).collect()
+}
+
+/// The changes of one group, with the unchanged lines between and around them.
+fn shown(group: &[Hunk], old: &[Cow<'_, str>], new: &[Cow<'_, str>]) -> Vec<Line> {
+    let mut told = Vec::new();
+    let mut tell = |sign, of: &[Cow<'_, str>], from: u32, to: u32| {
+        let (from, to) = (from as usize, (to as usize).min(of.len()));
+        let texts = of.get(from..to).unwrap_or_default().iter().zip(from + 1..);
+        told.extend(texts.map(|(text, number)| Line { sign, number, text: text.clone().into_owned() }));
     };
-    groups.iter().map(|group| group.iter().flat_map(|op| found.iter_changes(op)).map(line).collect()).collect()
+    let mut at = group.first().map_or(0, |first| first.after.start.saturating_sub(AROUND));
+    for hunk in group {
+        tell(' ', new, at, hunk.after.start);
+        tell('-', old, hunk.before.start, hunk.before.end);
+        tell('+', new, hunk.after.start, hunk.after.end);
+        at = hunk.after.end;
+    }
+    tell(' ', new, at, at.saturating_add(AROUND));
+    told
 }
 
 /// The lines of a file as crawlers count them: LF, CR and CRLF end one (RFC 9309 §2.2). A last line end begins none.
