@@ -24,6 +24,7 @@ impl Gate {
     ///
     /// Waits only for name resolution and for a place; every other wait is told. Cancel-safe: dropped at any point,
     /// nothing is charged. Boxed, so that it is compiled here and not in every crate that awaits it.
+    #[must_use = "nothing is asked until it is awaited"]
     pub fn admit(&self, allowance: Allowance, pace: OriginPace) -> BoxFuture<'_, Admission> {
         Box::pin(self.admitted(allowance, pace))
     }

@@ -108,6 +108,7 @@ impl Crawler {
     ///
     /// # Errors
     /// When the archive or the frontier cannot be written. Sites' faults are outcomes, never errors.
+    #[must_use = "nothing is fetched until it is awaited"]
     pub fn run(self) -> BoxFuture<'static, Result<Summary, Error>> {
         // Boxed here, the whole engine is compiled in this crate, once, and not again in every program.
         Box::pin(self.through())

@@ -76,6 +76,7 @@ impl Gate {
 
     /// Learns files that an answer from `origin` has named, as far as `patience` goes; what is left is asked for before the next
     /// page of it. Gives what is known of each afterwards. Of what the pages of one origin name two dozen are asked for at most.
+    #[must_use = "nothing is learnt until it is awaited"]
     pub fn learn_named<'a>(
         &'a self,
         origin: &'a Origin,
