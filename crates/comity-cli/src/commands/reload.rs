@@ -11,8 +11,7 @@ use crate::settings;
 pub(crate) fn run(args: &ReloadArgs) -> Result<Exit, Failure> {
     let mut crawl = Crawl::reach(&args.dir)?;
     let file = settings::source::again(&args.dir, args.config.as_ref())?;
-    let config =
-        file.to_toml().map_err(|e| Failure::usage(format!("the configuration cannot be handed over: {e}")))?;
+    let config = file.to_toml().map_err(|e| Failure::usage(format!("the configuration cannot be handed over: {e}")))?;
     let answer = crawl.ask(Op::Reload { config, show: args.show })?;
     let changes: Vec<&str> = answer.rows.iter().filter_map(|row| row["change"].as_str()).collect();
     let open = answer.about["open"].as_u64().unwrap_or_default();
