@@ -6,11 +6,11 @@ pub enum Contestant {
     /// A client that is told every URL: what fetching alone costs.
     Bare,
     /// The same with the allocator of the command `comity`.
-    BareMimalloc,
+    BareJemalloc,
     /// The library, with the system's allocator.
     Comity,
     /// With the one of the command.
-    ComityMimalloc,
+    ComityJemalloc,
     Spider(String),
     Scrapy {
         python: String,
@@ -22,9 +22,9 @@ impl Contestant {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Bare => "bare",
-            Self::BareMimalloc => "bare, mimalloc",
+            Self::BareJemalloc => "bare, jemalloc",
             Self::Comity => "comity",
-            Self::ComityMimalloc => "comity, mimalloc",
+            Self::ComityJemalloc => "comity, jemalloc",
             Self::Spider(_) => "spider",
             Self::Scrapy { .. } => "scrapy",
         }
@@ -37,7 +37,7 @@ impl Contestant {
 
     /// Whether it decides by itself what it asks for, and when.
     pub const fn is_crawler(&self) -> bool {
-        !matches!(self, Self::Bare | Self::BareMimalloc)
+        !matches!(self, Self::Bare | Self::BareJemalloc)
     }
 
     /// Crawls the web whose seeds are in `dir`, for so many seconds at the most.
@@ -47,9 +47,9 @@ impl Contestant {
         measure.arg((seconds + 5).to_string());
         match self {
             Self::Bare => measure.arg(beside("crawl-bare")),
-            Self::BareMimalloc => measure.arg(beside("crawl-bare-mimalloc")),
+            Self::BareJemalloc => measure.arg(beside("crawl-bare-jemalloc")),
             Self::Comity => measure.arg(beside("crawl-comity")),
-            Self::ComityMimalloc => measure.arg(beside("crawl-comity-mimalloc")),
+            Self::ComityJemalloc => measure.arg(beside("crawl-comity-jemalloc")),
             Self::Spider(program) => measure.arg(program),
             Self::Scrapy { python, script } => measure.args([python, script]),
         };

@@ -23,12 +23,7 @@ impl Plan {
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut plan = Self {
             rounds: 5,
-            contestants: vec![
-                Contestant::Bare,
-                Contestant::BareMimalloc,
-                Contestant::Comity,
-                Contestant::ComityMimalloc,
-            ],
+            contestants: vec![Contestant::Bare, Contestant::BareJemalloc, Contestant::Comity, Contestant::ComityJemalloc],
             web: WebSize { origins: 64, pages: 400, bytes: 20_000, links: 50 },
             pages_for_slow: 40,
             polite_seconds: 20,

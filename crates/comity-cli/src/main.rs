@@ -33,7 +33,7 @@ use crate::exit::Exit;
 /// A page of a crawl takes some three hundred allocations, and this one is quicker than the system's (docs/decisions/0078).
 #[cfg(unix)]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let parsed = args::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));

@@ -21,7 +21,7 @@ use comity::{Crawler, CrawlerBuilder, Page, StopHandle, Summary};
 /// Of what a page of a crawl takes, an allocator is a good part; the library leaves it to you.
 #[cfg(unix)]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Where lines go: standard output, or what a test reads.
 type Out = Arc<Mutex<dyn Write + Send>>;
