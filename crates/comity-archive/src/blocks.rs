@@ -41,9 +41,7 @@ impl State for Sha1 {
     }
 
     fn hash(self) -> Self::Hash {
-        let mut hash = [0; 20];
-        hash.as_chunks_mut().0.iter_mut().zip(self.0).for_each(|(bytes, word)| *bytes = word.to_be_bytes());
-        hash
+        big_endian(self.0)
     }
 }
 
@@ -65,10 +63,15 @@ impl State for Sha256 {
     }
 
     fn hash(self) -> Self::Hash {
-        let mut hash = [0; 32];
-        hash.as_chunks_mut().0.iter_mut().zip(self.0).for_each(|(bytes, word)| *bytes = word.to_be_bytes());
-        hash
+        big_endian(self.0)
     }
+}
+
+/// The words of a hash, first byte first (FIPS 180-4 §3.1); of as many bytes as they have.
+fn big_endian<const WORDS: usize, const BYTES: usize>(words: [u32; WORDS]) -> [u8; BYTES] {
+    let mut hash = [0; BYTES];
+    hash.as_chunks_mut().0.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_be_bytes());
+    hash
 }
 
 /// A hash under way.

@@ -1,8 +1,10 @@
 //! A frontier of somebody else's that cannot take new limits: nothing of the configuration comes into force.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use comity::CrawlerBuilder;
 use comity::config::ConfigFile;
 use comity::control::Reload;
 use comity_frontier::{
@@ -11,7 +13,7 @@ use comity_frontier::{
     Settlement, Stats, TurnNews, VisitPlace,
 };
 use comity_policy::{Instant, Judge, Ready, Reason};
-use comity_testweb::{Answer, Site, Target};
+use comity_testweb::{Answer, Observer, Site, Target};
 use comity_url::{Origin, UrlKey};
 use tempfile::TempDir;
 
@@ -117,20 +119,26 @@ impl Frontier for Failing {
     }
 }
 
+/// A crawl in `dir` of one site, whose first page leads to so many others; its queue may fail to take limits.
+fn one_site(pages: u32, dir: &Path) -> (Arc<Failing>, CrawlerBuilder, Observer) {
+    let links = (0..pages).map(|n| format!("/{n}"));
+    let first = Site::new().name("a.test").page("/", Answer::page(links.map(Target::here)));
+    let (net, observer) = web([first.otherwise(|_| Answer::text("x"))]);
+    let ready = Ready { at: Instant::START, clock: Reason::Ok };
+    let queue = Local::open(MemoryStore::new(), SchedulerConfig::default(), ready).unwrap();
+    let failing =
+        Arc::new(Failing { queue, fails: AtomicBool::new(false), dir: dir.to_owned(), set: Default::default() });
+    let builder = crawler(&net, &["http://a.test/"]).frontier(failing.clone(), [7; 16]).dir(dir);
+    (failing, builder, observer)
+}
+
 /// Whichever of the two fails: records name the configuration that they were decided under, and that is the one in force.
 #[tokio::test(start_paused = true)]
 async fn limits_are_in_force_exactly_where_they_are_recorded() {
     for cannot_be_written in [false, true] {
         let dir = TempDir::new().unwrap();
         let d = dir.path().join("d");
-        let pages = (0..20).map(|n| format!("/{n}"));
-        let first = Site::new().name("a.test").page("/", Answer::page(pages.map(Target::here)));
-        let (net, observer) = web([first.otherwise(|_| Answer::text("x"))]);
-        let ready = Ready { at: Instant::START, clock: Reason::Ok };
-        let queue = Local::open(MemoryStore::new(), SchedulerConfig::default(), ready).unwrap();
-        let failing =
-            Arc::new(Failing { queue, fails: AtomicBool::new(false), dir: d.clone(), set: Default::default() });
-        let builder = crawler(&net, &["http://a.test/"]).frontier(failing.clone(), [7; 16]).dir(&d);
+        let (failing, builder, observer) = one_site(20, &d);
         let mut crawl = Steered::start(builder);
         fetched(&mut crawl.progress, 5).await;
         let before = std::fs::read_to_string(d.join("crawl.toml")).unwrap();
@@ -157,14 +165,7 @@ async fn what_is_narrower_holds_before_it_is_recorded_and_what_is_wider_after() 
     for (old, expected) in [(20, [(9, false), (9, true)]), (5, [(5, false), (9, true)])] {
         let dir = TempDir::new().unwrap();
         let d = dir.path().join("d");
-        let pages = (0..30).map(|n| format!("/{n}"));
-        let first = Site::new().name("a.test").page("/", Answer::page(pages.map(Target::here)));
-        let (net, observer) = web([first.otherwise(|_| Answer::text("x"))]);
-        let ready = Ready { at: Instant::START, clock: Reason::Ok };
-        let queue = Local::open(MemoryStore::new(), SchedulerConfig::default(), ready).unwrap();
-        let failing =
-            Arc::new(Failing { queue, fails: AtomicBool::new(false), dir: d.clone(), set: Default::default() });
-        let builder = crawler(&net, &["http://a.test/"]).frontier(failing.clone(), [7; 16]).dir(&d);
+        let (failing, builder, observer) = one_site(30, &d);
         let builder = builder.configure(|file| file.crawl.max_pages_per_origin = Some(old));
         let mut crawl = Steered::start(builder);
         fetched(&mut crawl.progress, 2).await;
