@@ -103,7 +103,7 @@ impl Collector {
         if self.title != Title::Reading || text.is_empty() {
             return;
         }
-        let text = std::str::from_utf8(text).unwrap_or_default();
+        let text = whole_characters(text);
         let kept = prefix(text, room);
         self.title_text.push_str(kept);
         if kept.len() < text.len() {
@@ -117,7 +117,7 @@ impl Collector {
     #[inline(never)]
     pub(crate) fn text(&mut self, text: &[u8]) {
         if let Some(mut urls) = self.text_urls.take() {
-            urls.read(std::str::from_utf8(text).unwrap_or_default(), &mut |run| self.text_run(run));
+            urls.read(whole_characters(text), &mut |run| self.text_run(run));
             self.text_urls = Some(urls);
         }
     }
@@ -150,7 +150,7 @@ impl Collector {
             return;
         }
         if let Some(kept) = self.head.inline_rsl.last_mut() {
-            let text = std::str::from_utf8(text).unwrap_or_default();
+            let text = whole_characters(text);
             let part = prefix(text, LICENCE_BYTES.saturating_sub(kept.len()));
             kept.push_str(part);
             if part.len() < text.len() {
@@ -417,6 +417,13 @@ fn short(text: &str) -> Option<Box<str>> {
 
 fn rel(tag: &StartTag<'_>) -> Rel {
     tag.value(Attribute::Rel).map_or_else(Rel::default, |value| Rel::parse(&value))
+}
+
+/// Text as the tokeniser gives it, in whole characters. What is not would be lost.
+fn whole_characters(text: &[u8]) -> &str {
+    let text = std::str::from_utf8(text);
+    debug_assert!(text.is_ok(), "text is cut within a character: {text:?}");
+    text.unwrap_or_default()
 }
 
 /// The longest prefix of at most `len` bytes.

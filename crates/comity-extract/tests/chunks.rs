@@ -90,6 +90,31 @@ fn content_type() -> impl Strategy<Value = Option<&'static str>> {
     select(vec![None, Some("text/html"), Some("text/html;charset=utf-8"), Some("text/html;charset=shift_jis")])
 }
 
+/// Where text of many bytes a character lies beside the pieces that a chunk is read in changes nothing.
+#[test]
+fn characters_are_cut_nowhere() {
+    type Wrap = fn(&str) -> String;
+    let wraps: [(&str, Wrap); 3] = [
+        ("title", |text| format!("<title>{text}</title>")),
+        ("running text", |text| format!("<p>http://x.test/{text} <a href=/a>")),
+        ("licence", |text| format!("<script type=application/rsl+xml>{text}</script>")),
+    ];
+    for (what, wrap) in wraps {
+        for character in ["é", "日", "🦀"] {
+            for shift in 0..character.len() {
+                let page_of = format!("{}{}", "x".repeat(shift), wrap(&character.repeat(400)));
+                for start in 1..8 {
+                    let whole = page(Some("text/html;charset=utf-8"), page_of.as_bytes(), &[usize::MAX]);
+                    // A first piece that ends within a tag, then all the rest at once.
+                    let cut = page(Some("text/html;charset=utf-8"), page_of.as_bytes(), &[shift + start, usize::MAX]);
+                    assert_eq!(cut, whole, "{what} of {character}, moved by {shift}, cut behind {start} bytes");
+                    assert!(format!("{cut:?}").contains(character) || what == "running text", "{what} of {character}");
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

@@ -81,7 +81,7 @@ impl Tokenizer {
         while !self.rest.is_empty() {
             let ahead = chunk.get(taken..).unwrap_or_default();
             let missing = self.wanted.saturating_sub(self.rest.len()).max(self.rest.len()).max(PIECE);
-            let piece = ahead.get(..missing).unwrap_or(ahead);
+            let piece = ahead.get(..char_end(ahead, missing)).unwrap_or(ahead);
             self.rest.extend_from_slice(piece);
             taken += piece.len();
             if self.rest.len() < self.wanted {
@@ -251,6 +251,12 @@ impl Tokenizer {
             Passed::End(read) => self.enter(State::of(content), read),
         }
     }
+}
+
+/// `at`, or where the character ends that it lies within: text is passed on in whole characters.
+fn char_end(text: &[u8], at: usize) -> usize {
+    let is_inside = |byte: &&u8| matches!(byte, 0x80..=0xbf);
+    at + text.get(at..).unwrap_or_default().iter().take_while(is_inside).count()
 }
 
 /// Gives the tree a start tag, or an end tag, whose name begins behind the slash.
