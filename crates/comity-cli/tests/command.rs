@@ -23,6 +23,8 @@ mod export;
 mod feel;
 #[path = "command/hints.rs"]
 mod hints;
+#[path = "command/honest.rs"]
+mod honest;
 #[cfg(feature = "otlp")]
 #[path = "command/otlp.rs"]
 mod otlp;

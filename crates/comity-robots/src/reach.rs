@@ -39,6 +39,8 @@ impl<'a> AnyQuery<'a> {
 
 /// Bytes of targets that are judged for one question, at most (our choice): for files of people some hundred.
 const MOST_BYTES: usize = 64 << 10;
+/// Rules with a star that are looked at for one question, at most (our choice): each target is held against all of them.
+const MOST_LOOKS: usize = 1 << 19;
 
 impl RuleSet {
     /// Judges `path` with all queries at once, the empty one too (`/x?`): exact over the queries that a URL can have.
@@ -47,37 +49,37 @@ impl RuleSet {
     /// end, may become one byte that stands in no rule: the rule matches as before, and another only if it did before. So the rule decides
     /// for that query, too, and there are as many of those as there are ways to lay the rule's pattern over the path.
     ///
-    /// A query in `path` itself is left out. Cost: a walk through the rules, and a verdict for each way; most rules have none.
+    /// A query in `path` itself is left out. Cost: a walk through the rules, and a verdict for each way; most rules have none. Some
+    /// ten milliseconds at most, whatever the file: where it would take more, what decides is not known.
     #[must_use]
     pub fn with_any_query(&self, path: &[u8]) -> AnyQuery<'_> {
         let start = start(path, self.dialect());
-        let mut named = [false; 256];
-        self.0.table.each(|literal, tail, _| literal.iter().chain(tail).for_each(|byte| name(&mut named, *byte)));
+        let (mut named, mut stars) = ([false; 256], 0_usize);
+        self.0.table.each(|literal, tail, _| {
+            literal.iter().chain(tail).for_each(|byte| name(&mut named, *byte));
+            stars += usize::from(!tail.is_empty());
+        });
         let mut queries = Queries::new(&named, &start);
         self.0.table.each(|literal, tail, end| queries.lay(literal, tail, end));
-        let is_whole = queries.fresh.is_some() && queries.left > 0;
+        let looks = queries.all.len().saturating_mul(stars);
+        let is_whole = queries.fresh.is_some() && queries.left > 0 && looks <= MOST_LOOKS;
         let mut reached = AnyQuery { deciding: Vec::new(), is_whole };
-        let mut text = start.clone();
+        let (mut text, mut known) = (start.clone(), BTreeSet::new());
         for query in queries.all.iter().filter(|_| is_whole) {
             text.truncate(start.len());
             text.extend_from_slice(query);
             let length = text.len();
             text.extend_from_slice(&[0; 8]);
-            reached.add(self.evidence_for(Target::of_padded(&text, length)), query);
+            let evidence = self.evidence_for(Target::of_padded(&text, length));
+            let place = match &evidence {
+                Evidence::Rule(rule) => Some(rule.at),
+                Evidence::NoRule | Evidence::RobotsTxt => None,
+            };
+            if known.insert(place) {
+                reached.deciding.push((evidence, query.clone()));
+            }
         }
         reached
-    }
-}
-
-impl<'a> AnyQuery<'a> {
-    fn add(&mut self, evidence: Evidence<'a>, query: &[u8]) {
-        let place = |one: &Evidence<'_>| match one {
-            Evidence::Rule(rule) => Some(rule.at),
-            Evidence::NoRule | Evidence::RobotsTxt => None,
-        };
-        if self.deciding.iter().all(|(known, _)| place(known) != place(&evidence)) {
-            self.deciding.push((evidence, query.to_vec()));
-        }
     }
 }
 
@@ -129,32 +131,37 @@ impl<'s> Queries<'s> {
         // Not one that could end an escape, or be taken for what is special in patterns.
         let fresh = (b'g'..=b'z').chain(b'!'..=b'~').find(|byte| is_fresh(byte) && !b"*$%".contains(byte));
         let mut queries = Self { start, fresh, all: BTreeSet::new(), left: MOST_BYTES };
-        queries.fill(b"", End::Open);
+        queries.fill((b"", b""), End::Open);
         queries
     }
 
     /// Every way to lay a pattern over the start, whose last byte is the only one that the query begins behind.
     fn lay(&mut self, literal: &[u8], tail: &[u8], end: End) {
+        if self.left == 0 {
+            return;
+        }
         let start = self.start;
         let Some(mut left) = start.strip_prefix(literal) else {
             if let Some(rest) = literal.strip_prefix(start) {
-                self.fill(&[rest, tail].concat(), end);
+                self.fill((rest, tail), end);
             }
             return;
         };
         if tail.is_empty() && end == End::Anchored && left.is_empty() {
-            self.fill(b"", end);
+            self.fill((b"", b""), end);
         }
         let mut pieces = tail;
-        while let [_, rest @ ..] = pieces {
+        while let [_, rest @ ..] = pieces
+            && self.left > 0
+        {
             // The star stands for all that is left, and the begin of the query.
-            self.fill(pieces, end);
+            self.fill((b"", pieces), end);
             let length = bytes::find(b'*', rest).unwrap_or(rest.len());
             let (piece, next) = rest.split_at_checked(length).unwrap_or_default();
             for (at, byte) in piece.iter().enumerate() {
                 let (over, behind) = rest.split_at_checked(at + 1).unwrap_or_default();
                 if *byte == b'?' && left.ends_with(over) {
-                    self.fill(behind, end);
+                    self.fill((b"", behind), end);
                 }
             }
             let Some(at) = memchr::memmem::find(left, piece) else { return };
@@ -163,15 +170,15 @@ impl<'s> Queries<'s> {
         }
     }
 
-    /// Adds a query for what is left of a pattern.
-    fn fill(&mut self, rest: &[u8], end: End) {
+    /// Adds a query for what is left of a pattern, in two parts. Nothing of it is copied that is not judged.
+    fn fill(&mut self, (rest, tail): (&[u8], &[u8]), end: End) {
         let Some(fresh) = self.fresh else { return };
         let behind = if end == End::Open { Some(fresh) } else { None };
-        let bytes = rest.iter().map(|byte| if *byte == b'*' { fresh } else { *byte });
-        let query: Vec<u8> = bytes.chain(behind).collect();
-        self.left = self.left.saturating_sub(self.start.len() + query.len());
-        if self.left > 0 && query.iter().all(|byte| is_of_queries(*byte)) {
-            self.all.insert(query);
+        self.left = self.left.saturating_sub(self.start.len() + rest.len() + tail.len() + 1);
+        let is_possible = |byte: &u8| is_of_queries(*byte);
+        if self.left > 0 && rest.iter().chain(tail).all(is_possible) {
+            let bytes = rest.iter().chain(tail).map(|byte| if *byte == b'*' { fresh } else { *byte });
+            self.all.insert(bytes.chain(behind).collect());
         }
     }
 }
@@ -224,6 +231,27 @@ mod tests {
             let asked = rules.with_any_query(format!("{path}?its=own").as_bytes());
             assert_eq!((asked.may_allow(), asked.may_refuse()), (allows, refuses), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn what_is_laid_and_judged_is_bounded_whatever_the_file() {
+        let stars = |count: usize| "*".repeat(count);
+        for pattern in [stars(100_000), format!("/{}a", "*?".repeat(50_000)), format!("/x{}", "?*".repeat(50_000))] {
+            let (literal, tail) = pattern.as_bytes().split_at(pattern.find('*').unwrap());
+            let mut queries = Queries::new(&[false; 256], b"/x?");
+            queries.lay(literal, tail, End::Open);
+            let kept: usize = queries.all.iter().map(Vec::len).sum();
+            assert!(queries.left == 0 && kept <= MOST_BYTES, "{kept}");
+            // The rest of the file is not laid any more.
+            let count = queries.all.len();
+            queries.lay(b"/x?a", b"", End::Open);
+            assert_eq!(queries.all.len(), count);
+            assert_ne!(Pattern::new(pattern.as_bytes(), Dialect::Standard).with_any_query(b"/x"), Some(false));
+        }
+        // Each target is held against each rule with a star: so many of both are judged, and no more.
+        let lines = |count: u32| (0..count).map(|n| format!("Disallow: /*?{n:04}\n")).collect::<String>();
+        assert_eq!(rules(&lines(400)).with_any_query(b"/x").deciding().map(<[_]>::len), Some(401));
+        assert!(rules(&lines(1_000)).with_any_query(b"/x").deciding().is_none());
     }
 
     #[test]

@@ -331,28 +331,52 @@ async fn a_recheck_reads_robots_txt_as_the_crawl_did_and_asks_under_its_name() {
     assert!(names.clone().all(|name| name.starts_with("MyBot/1.0")), "{:?}", names.collect::<Vec<_>>());
 }
 
-/// Today's rules are asked for a whole URL alone: by what is left of one, what they refuse by its query would be permitted.
+/// A crawl for `purpose` of one page behind a query, of a site that says another thing today.
+async fn behind_a_query(form: &str, purpose: &str, today: &str) -> Crawled {
+    let home = TempDir::new().unwrap();
+    let answers = ["User-agent: *\nAllow: /\n", today].map(Answer::text);
+    let site = Site::new().name("a.test").robots_answers(answers).page("/p?name=Ada", Answer::text("words"));
+    let served = Web::builder(3).site(site).build().unwrap().serve_names().await.unwrap();
+    let config = home.path().join(".config/comity");
+    fs::create_dir_all(&config).unwrap();
+    let text = format!(
+        "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\nquery = \"{form}\"\n\
+         [politeness]\ndelay = \"100ms\"\n[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
+         [fetch.resolve]\n\"a.test\" = \"127.0.0.1\"\n"
+    );
+    fs::write(config.join("config.toml"), text).unwrap();
+    let crawled = Crawled { dir: home.path().join("d"), home, served };
+    let seed = format!("{}?name=Ada", crawled.url("a"));
+    let words = ["crawl", "--dir", crawled.dir.to_str().unwrap(), "--purpose", purpose, &seed];
+    crawled.run(&words.map(str::to_owned)).await;
+    crawled
+}
+
+/// Today's rules are asked for a whole URL alone: by what is left of one, what they refuse by its query would be permitted. What they
+/// deny with every query is left out, whatever else of them hangs on it (docs/decisions/0083).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_url_whose_query_was_not_written_nobody_knows_what_is_permitted_today() {
-    for (form, reason) in [("keep", "robots.disallow"), ("drop", "not_rechecked"), ("hash", "not_rechecked")] {
-        let home = TempDir::new().unwrap();
-        let answers = ["User-agent: *\nAllow: /\n", "User-agent: *\nDisallow: /*?name=\n"].map(Answer::text);
-        let site = Site::new().name("a.test").robots_answers(answers).page("/p?name=Ada", Answer::text("words"));
-        let served = Web::builder(3).site(site).build().unwrap().serve_names().await.unwrap();
-        let config = home.path().join(".config/comity");
-        fs::create_dir_all(&config).unwrap();
-        let text = format!(
-            "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\nquery = \"{form}\"\n\
-             [politeness]\ndelay = \"100ms\"\n[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
-             [fetch.resolve]\n\"a.test\" = \"127.0.0.1\"\n"
-        );
-        fs::write(config.join("config.toml"), text).unwrap();
-        let crawled = Crawled { dir: home.path().join("d"), home, served };
-        let seed = format!("{}?name=Ada", crawled.url("a"));
-        crawled.run(&["crawl", "--dir", crawled.dir.to_str().unwrap(), &seed].map(str::to_owned)).await;
-        let export = crawled.export("search", "today", &["--recheck", "--strict", "--format", "jsonl"]).await;
+async fn of_a_url_whose_query_was_not_written_what_every_query_has_in_common_is_known_today() {
+    let refused = "User-agent: *\nDisallow: /*?name=\n";
+    let denied = "User-agent: __usage_ai-training\nDisallow: /\n\n\
+                  User-agent: *\nContent-Usage: /*?free=1 train-ai=y\nAllow: /\n";
+    let hangs = "User-agent: *\nContent-Usage: /*?name= train-ai=n\nAllow: /\n";
+    let rows = [
+        (refused, "search", "keep", "robots.disallow"),
+        (refused, "search", "drop", "not_rechecked"),
+        (refused, "search", "hash", "not_rechecked"),
+        (denied, "ai-train", "keep", "signal.ai_train"),
+        (denied, "ai-train", "drop", "signal.ai_train"),
+        (denied, "ai-train", "hash", "signal.ai_train"),
+        (hangs, "ai-train", "keep", "signal.ai_train"),
+        (hangs, "ai-train", "drop", "not_rechecked"),
+        (hangs, "ai-train", "hash", "not_rechecked"),
+    ];
+    for (today, purpose, form, reason) in rows {
+        let crawled = behind_a_query(form, purpose, today).await;
+        let strict = ["--recheck", "--strict", "--format", "jsonl"];
+        let export = crawled.export(purpose, "today", &strict).await;
         let reasons: Vec<_> = export.left.iter().map(|row| row["reason"].as_str().unwrap()).collect();
-        assert_eq!((reasons, export.urls().len()), (vec![reason], 0), "{form}");
+        assert_eq!((reasons, export.urls().len()), (vec![reason], 0), "{today:?} {form}");
     }
 }
 

@@ -398,7 +398,7 @@ fn wrong_settings(record: &Record, said: &SiteSaid<'_>, silence: Option<Silence>
 }
 
 /// The decision of a page that was not refused by its rules: a file that speaks about use is asked for whatever it says.
-fn is_about_uses(record: &Record) -> Option<&DecisionRecord> {
+pub(super) fn is_about_uses(record: &Record) -> Option<&DecisionRecord> {
     let decision = record.decision.as_ref()?;
     (decision.reason != Reason::RobotsDisallow.code() && record.errand == "page").then_some(decision)
 }

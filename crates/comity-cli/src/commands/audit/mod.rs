@@ -19,7 +19,7 @@ mod requests;
 mod signals;
 
 pub(crate) use queries::path;
-pub(crate) use signals::{SiteSaid, preferences, recorded};
+pub(crate) use signals::{NoWords, SiteSaid, preferences, recorded};
 
 use comity_robots::Dialect;
 

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use comity::config::SignalSettings;
 use comity::policy::Reason;
 use comity_archive::Record;
-use comity_robots::{AnyQuery, Evidence, RuleSet, request_target};
-use comity_signals::{AgentGroups, PolicyGroups, Purpose, Source, UseCeiling, Verdict};
+use comity_robots::{AnyQuery, Evidence, request_target};
+use comity_signals::{Purpose, UseCeiling, Verdict};
 
 use super::decisions;
-use super::signals::{self, SiteSaid};
+use super::signals::{self, NoWords, SiteSaid};
 
 /// Of a URL: the path that was judged with a query.
 pub(crate) fn path(url: &str) -> Cow<'_, [u8]> {
@@ -62,21 +62,10 @@ pub(super) fn uses(
     settings: Option<&SignalSettings>,
     like: Option<&[u8]>,
 ) -> Option<String> {
-    let decision = record.decision.as_ref()?;
+    let decision = decisions::is_about_uses(record)?;
     let path = path(&record.url);
-    let (rules, policies, agents) =
-        (RuleSet::parse(b"", &[], said.rules.dialect()), PolicyGroups::default(), AgentGroups::default());
-    // Places of licences may hold queries.
-    let others = said.others.iter().filter(|one| one.source != Source::Rsl).cloned();
-    let bare = SiteSaid {
-        rules: if like.is_none() || said.lines_hang_on_query(&path) { &rules } else { said.rules },
-        policies: if said.policies.hangs_on_query(&path) { &policies } else { said.policies },
-        agents: if said.agents_hang_on_query(&path) { &agents } else { said.agents },
-        tdmrep: said.tdmrep.filter(|file| !file.hangs_on_query(&path)),
-        others: others.collect(),
-        options: said.options,
-        page: said.page,
-    };
+    let none = NoWords::of(said);
+    let bare = said.with_any_query(&path, like.is_some(), &none);
     let target = like.map_or_else(|| [&path, &b"?"[..]].concat(), <[u8]>::to_vec);
     let level = settings.and_then(|settings| settings.level);
     ceiling(record, &bare, level, &target).or_else(|| {

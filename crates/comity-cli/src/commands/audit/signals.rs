@@ -22,7 +22,38 @@ pub(crate) struct SiteSaid<'a> {
     pub(crate) page: Option<&'a HeadFacts>,
 }
 
-impl SiteSaid<'_> {
+/// Files that say nothing, for what hangs on a query that is not known.
+pub(crate) struct NoWords {
+    rules: RuleSet,
+    policies: PolicyGroups,
+    agents: AgentGroups,
+}
+
+impl NoWords {
+    pub(crate) fn of(said: &SiteSaid<'_>) -> Self {
+        let rules = RuleSet::parse(b"", &[], said.rules.dialect());
+        Self { rules, policies: PolicyGroups::default(), agents: AgentGroups::default() }
+    }
+}
+
+impl<'a> SiteSaid<'a> {
+    /// The words alone that no query of `path` changes; `knows_rules` where a query is at hand for which the rules decide as for
+    /// the one that is not known.
+    pub(crate) fn with_any_query(&self, path: &[u8], knows_rules: bool, none: &'a NoWords) -> Self {
+        // Places of licences may hold queries.
+        let others = self.others.iter().filter(|one| one.source != Source::Rsl).cloned();
+        let keeps_rules = knows_rules && !self.lines_hang_on_query(path);
+        Self {
+            rules: if keeps_rules { self.rules } else { &none.rules },
+            policies: if self.policies.hangs_on_query(path) { &none.policies } else { self.policies },
+            agents: if self.agents_hang_on_query(path) { &none.agents } else { self.agents },
+            tdmrep: self.tdmrep.filter(|file| !file.hangs_on_query(path)),
+            others: others.collect(),
+            options: self.options,
+            page: self.page,
+        }
+    }
+
     /// Whether what the lines of robots.txt say of uses may be another thing with another query of `path`.
     pub(crate) fn lines_hang_on_query(&self, path: &[u8]) -> bool {
         let mut lines = self.rules.signals().iter().chain(self.rules.file_signals());

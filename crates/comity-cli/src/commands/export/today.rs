@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use comity::policy::WallTime;
 use comity_archive::{Record, SignalRecord};
 use comity_robots::{Dialect, MatchedRule, Robots, RuleSet, request_target};
-use comity_signals::{AgentGroups, PolicyGroups, Preferences, Purpose, SignalOptions, Source, Tdmrep, Verdict};
+use comity_signals::{
+    AgentGroups, PolicyGroups, Preferences, Purpose, SignalOptions, Source, Statement, Tdmrep, Verdict,
+};
 
 use super::rows::{Said, Why};
 use crate::commands::audit;
@@ -78,16 +80,15 @@ impl Answered {
         Self { robots, digest, tdmrep, dialect, compiled: None, policies, agents, options }
     }
 
-    /// Whether what it says of uses at a path is said of each query of it. Its rules were compiled before.
-    fn is_known_of(&self, path: &[u8]) -> bool {
-        let Some((_, rules)) = &self.compiled else { return false };
+    /// What it says beside the answer, `others` included. Its rules were compiled before.
+    fn said(&self, others: Vec<Statement>) -> Option<audit::SiteSaid<'_>> {
+        let (_, rules) = self.compiled.as_ref()?;
         let tdmrep = match &self.tdmrep {
             TdmToday::File(file, _) => Some(file),
             TdmToday::Silent | TdmToday::Unknown => None,
         };
-        let (policies, agents, others) = (&self.policies, &self.agents, Vec::new());
-        let said = audit::SiteSaid { rules, policies, agents, tdmrep, others, options: self.options, page: None };
-        !said.hangs_on_query(path)
+        let (policies, agents, options) = (&self.policies, &self.agents, self.options);
+        Some(audit::SiteSaid { rules, policies, agents, tdmrep, others, options, page: None })
     }
 
     fn rules(&mut self, tokens: &[String]) -> &RuleSet {
@@ -121,8 +122,13 @@ impl Today {
             Err(why) => return Now::Denied(why),
         };
         let rules = answered.rules(&record.agent.product_tokens);
+        // Whether a query is at hand that is as good as that which was not written.
+        let mut knows_rules = record.query.is_none();
         match access(rules, &target, record.query.is_some()) {
-            Access::Open(like) => target = like.map_or(target, Cow::Owned),
+            Access::Open(like) => {
+                knows_rules |= like.is_some();
+                target = like.map_or(target, Cow::Owned);
+            }
             _ if exceptions.access => {}
             Access::Refused(rule) => return Now::Denied(refused(rule.as_ref(), digest)),
             Access::Unknown => return Now::Unknown,
@@ -130,15 +136,20 @@ impl Today {
         if exceptions.usage {
             return Now::Open;
         }
-        let is_known = record.query.is_none() || answered.is_known_of(&target);
-        let found = preferences(record, answered, &target);
+        // What ai.txt, licences and reviewed terms said stands in the record.
+        let Some(said) = answered.said(audit::recorded(record)) else { return Now::Unknown };
+        let path = audit::path(&record.url);
+        let is_known = record.query.is_none() || !said.hangs_on_query(&path);
+        let none = audit::NoWords::of(&said);
+        // What no query changes denies whatever the rest says.
+        let said = if is_known { said } else { said.with_any_query(&path, knows_rules, &none) };
+        let found = preferences(record, &said, &target);
         match found.verdict(purpose) {
-            _ if !is_known && answer_denies_any(record, purpose) => {
+            Verdict::Denied => Now::Denied(denied(&found, purpose, answered)),
+            _ if answer_denies(record, purpose, is_known) => {
                 Now::Denied(Why::new(&format!("signal.{}", purpose.as_str())))
             }
             _ if !is_known => Now::Unknown,
-            Verdict::Denied => Now::Denied(denied(&found, purpose, answered)),
-            _ if answer_denies(record, purpose) => Now::Denied(Why::new(&format!("signal.{}", purpose.as_str()))),
             Verdict::Unspecified if silence_refuses => Now::Denied(Why::new("signal.unspecified")),
             _ if matches!(answered.tdmrep, TdmToday::Unknown) => Now::Unknown,
             _ => Now::Open,
@@ -162,11 +173,14 @@ fn access(rules: &RuleSet, target: &[u8], any_query: bool) -> Access {
         return if verdict.allowed { Access::Open(None) } else { Access::Refused(verdict.rule) };
     }
     let any = rules.with_any_query(target);
-    let first = any.deciding().and_then(|deciding| deciding.first());
+    let mut deciding = any.deciding().unwrap_or_default().iter();
     match (any.may_allow(), any.may_refuse()) {
         (true, true) => Access::Unknown,
-        (true, false) => Access::Open(first.map(|(_, query)| [target, b"?", query].concat())),
-        (false, _) => Access::Refused(first.and_then(|(evidence, _)| evidence.to_verdict().rule)),
+        // One that is read as it is written: queries are given in the form in which rules compare them.
+        (true, false) => Access::Open(
+            deciding.map(|(_, query)| [target, b"?", query].concat()).find(|like| rules.verdict(like).allowed),
+        ),
+        (false, _) => Access::Refused(deciding.next().and_then(|(evidence, _)| evidence.to_verdict().rule)),
     }
 }
 
@@ -200,29 +214,16 @@ impl Exceptions {
 }
 
 /// The rules of today with what the page itself said then; where the record does not hold all of that, the site's words alone.
-fn preferences(record: &Record, answered: &mut Answered, target: &[u8]) -> Preferences {
-    let Answered { tdmrep, compiled, policies, agents, options, .. } = answered;
-    let Some((_, rules)) = compiled else { return Preferences::none() };
-    let tdmrep = match tdmrep {
-        TdmToday::File(file, _) => Some(&*file),
-        TdmToday::Silent | TdmToday::Unknown => None,
-    };
-    // What ai.txt, licences and reviewed terms said stands in the record.
-    let others = audit::recorded(record);
-    let said = audit::SiteSaid { rules, policies, agents, tdmrep, others, options: *options, page: None };
-    audit::preferences(record, &said, target).unwrap_or_else(|| said.preferences(target))
+fn preferences(record: &Record, said: &audit::SiteSaid<'_>, target: &[u8]) -> Preferences {
+    audit::preferences(record, said, target).unwrap_or_else(|| said.preferences(target))
 }
 
-/// A denial by the answer itself, whatever the site says.
-fn answer_denies_any(record: &Record, purpose: Purpose) -> bool {
-    record.signals.iter().any(|one| one.purpose == purpose.as_str() && one.verdict == "denied" && !of_site(one))
-}
-
-/// A denial by the answer itself, which no file of today undoes: in a record that does not say enough to be read anew.
-fn answer_denies(record: &Record, purpose: Purpose) -> bool {
+/// A denial by the answer itself, which no file of today undoes: in a record that does not say enough to be read anew, and where
+/// what the site says is not known.
+fn answer_denies(record: &Record, purpose: Purpose, is_known: bool) -> bool {
     let cut = record.omitted.signals > 0 || record.decision.as_ref().is_none_or(|found| found.stages.is_empty());
     let denies = |one: &&SignalRecord| one.purpose == purpose.as_str() && one.verdict == "denied";
-    cut && record.signals.iter().filter(denies).any(|one| !of_site(one))
+    (cut || !is_known) && record.signals.iter().filter(denies).any(|one| !of_site(one))
 }
 
 /// What a file of the site's said.
