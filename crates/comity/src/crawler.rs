@@ -106,6 +106,9 @@ impl Crawler {
     ///
     /// Cancel-safe in this sense: dropped at any point, nothing more is sent, and the files written so far are whole.
     ///
+    /// Where CPU counts, give it a task of its own (`tokio::spawn(crawler.run())`): awaited in `main` it runs on a thread beside the
+    /// runtime's workers, which is woken for each page; that is about a tenth of all CPU where pages come as fast as they can be read.
+    ///
     /// # Errors
     /// When the archive or the frontier cannot be written. Sites' faults are outcomes, never errors.
     #[must_use = "nothing is fetched until it is awaited"]

@@ -23,6 +23,6 @@ pub async fn main() {
         file.politeness.adaptive = Some(false);
         file.crawl.max_duration = Some(Span(Duration::from_secs(seconds.parse().unwrap())));
     });
-    let summary = crawler.build().unwrap().run().await.unwrap();
+    let summary = tokio::spawn(crawler.build().unwrap().run()).await.unwrap().unwrap();
     eprintln!("{summary}");
 }

@@ -61,11 +61,13 @@ pub(crate) fn run(args: &CrawlArgs) -> Result<Exit, Failure> {
 pub(crate) async fn watched(crawler: Crawler, shown: Shown) -> Result<Summary, Failure> {
     let obeying = tokio::spawn(obey(Stops::listen()?, crawler.stop_handle()));
     let shown = tokio::spawn(shown::show(crawler.progress(), crawler.clock(), shown));
-    let outcome = crawler.run().await;
+    // In a task of its own: awaited here it would wake this thread, which does nothing else, for each page.
+    let outcome = tokio::spawn(crawler.run()).await;
     obeying.abort();
     // The progress channel closes with the crawl, so that the bar is cleared before anything else is printed.
     drop(shown.await);
-    Ok(outcome?)
+    // Nobody cancels the task.
+    Ok(outcome.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))?)
 }
 
 async fn obey(mut stops: Stops, stop: StopHandle) {

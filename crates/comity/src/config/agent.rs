@@ -16,7 +16,10 @@ impl AgentSection {
     /// Tokens of an earlier layer belong to the name beside them: under another one that does not bear them they are nobody's.
     pub(super) fn forget_tokens_of_another(&mut self, later: &Self) {
         let (Some(before), Some(name)) = (&self.name, &later.name) else { return };
-        let is_borne = |token: &String| name.to_ascii_lowercase().contains(&token.to_ascii_lowercase());
+        // Anywhere in the User-Agent, which the contact is a part of: as an identity is judged.
+        let contact = later.contact.as_ref().or(self.contact.as_ref()).map_or("", String::as_str);
+        let user_agent = format!("{name} (+{contact})").to_ascii_lowercase();
+        let is_borne = |token: &String| user_agent.contains(&token.to_ascii_lowercase());
         if before != name && !self.tokens.iter().flatten().all(is_borne) {
             self.tokens = None;
         }

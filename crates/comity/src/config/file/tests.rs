@@ -35,3 +35,20 @@ fn tokens_of_a_name_go_with_it_unless_the_next_one_bears_them() {
         "tokens beside no name are meant for whatever name comes, and are judged with it"
     );
 }
+
+/// A token may stand anywhere in the User-Agent, in its contact, too: another version of a crawler obeys the groups that it obeyed.
+#[test]
+fn tokens_that_the_contact_bears_stay_with_another_name() {
+    let agent = "name = \"Crawler/1.0\"\ncontact = \"https://acme.example/AcmeBot\"\ntokens = [\"AcmeBot\"]\n";
+    let rows = [
+        ("name = \"Crawler/1.1\"", Some(vec!["AcmeBot".to_owned()])),
+        ("name = \"Other/1.1\"\ncontact = \"https://acme.example/acmebot\"", Some(vec!["AcmeBot".to_owned()])),
+        ("name = \"Other/1.1\"\ncontact = \"https://other.example/bot\"", None),
+        ("contact = \"https://other.example/bot\"", Some(vec!["AcmeBot".to_owned()])),
+    ];
+    for (later, tokens) in rows {
+        let mut file = ConfigFile::parse(&format!("[agent]\n{agent}"), None).unwrap();
+        file.overlay(ConfigFile::parse(&format!("[agent]\n{later}\n"), None).unwrap());
+        assert_eq!(file.agent.tokens, tokens, "{later}");
+    }
+}
