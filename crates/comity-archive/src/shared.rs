@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::{fmt, mem};
 
@@ -23,7 +25,17 @@ pub struct SharedArchive {
     preparer: Arc<Preparer>,
     /// For ids of records: they are needed before the turn.
     entropy: Mutex<Box<dyn Entropy>>,
+    turns: Arc<Turns>,
+}
+
+/// Who may write, and what waits to be written.
+#[derive(Debug)]
+struct Turns {
+    /// The folder that errors name.
+    dir: PathBuf,
     waiting: Mutex<Vec<Waiting>>,
+    /// Threads that wait for a turn of their own.
+    asking: AtomicUsize,
     /// `None` once closed.
     archive: Mutex<Option<Archive>>,
 }
@@ -59,8 +71,9 @@ impl SharedArchive {
     pub fn new(mut archive: Archive, entropy: Box<dyn Entropy>) -> Result<Self, ArchiveError> {
         archive.flush()?;
         let preparer = archive.preparer.clone();
-        let (entropy, waiting, archive) = (Mutex::new(entropy), Mutex::default(), Mutex::new(Some(archive)));
-        Ok(Self { preparer, entropy, waiting, archive })
+        let (dir, waiting, asking) = (preparer.dir.clone(), Mutex::default(), AtomicUsize::new(0));
+        let turns = Arc::new(Turns { dir, waiting, asking, archive: Mutex::new(Some(archive)) });
+        Ok(Self { preparer, entropy: Mutex::new(entropy), turns })
     }
 
     /// A URL as records write it: for what is kept beside them.
@@ -85,7 +98,7 @@ impl SharedArchive {
         let answer = Arc::new(Answer::default());
         let teller = Teller(answer.clone());
         self.hand_over(event, move |outcome| teller.tell(outcome));
-        answer.wait().unwrap_or_else(|| Err(self.broken()))
+        answer.wait().unwrap_or_else(|| Err(self.turns.broken()))
     }
 
     /// Hands an outcome over, and tells what became of it once that is known: as [`SharedArchive::append`] gives it. Does not wait
@@ -98,19 +111,56 @@ impl SharedArchive {
         event: PreparedEvent,
         tell: impl FnOnce(Result<Option<Stored>, ArchiveError>) + Send + 'static,
     ) {
-        lock(&self.waiting).push(Waiting { prepared: event.0, tell: Box::new(tell) });
-        self.serve();
+        lock(&self.turns.waiting).push(Waiting { prepared: event.0, tell: Box::new(tell) });
+        self.turns.serve();
     }
 
-    /// Stores what waits, unless another has the turn: that one looks again when it has given it back, and whoever finds the turn
-    /// taken has handed over before.
+    /// Makes everything acknowledged so far safe against power loss, as [`Archive::sync`].
+    ///
+    /// # Errors
+    /// When the device refuses.
+    pub fn sync(&self) -> Result<(), ArchiveError> {
+        self.turns.of_its_own(|archive| archive.as_mut().map_or(Ok(()), |archive| archive.sync().map(drop)))
+    }
+
+    /// From the next outcome on another configuration is in force, as [`Archive::reconfigure`].
+    ///
+    /// # Errors
+    /// As there, and when the archive was closed: nothing would be stored under it.
+    pub fn reconfigure(&self, facts: ConfigFacts) -> Result<ConfigFacts, ArchiveError> {
+        self.turns.of_its_own(|archive| match archive.as_mut() {
+            Some(archive) => archive.reconfigure(facts),
+            None => Err(ArchiveError::io(&self.preparer.dir, io::Error::other("the archive is closed"))),
+        })
+    }
+
+    /// Closes the archive, as [`Archive::close`]; what comes later is not stored.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn close(&self) -> Result<(), ArchiveError> {
+        self.turns.close()
+    }
+}
+
+impl Turns {
+    /// Stores what waits, and what came meanwhile, until none waits: unless another has the turn, who then looks again when it has given
+    /// it back, or waits for one of its own, in which it stores what waits.
+    ///
+    /// Nobody is forgotten. Who finds the turn taken, or asked for, has handed over before: whoever has it looks at what waits after it
+    /// gave it back, and whoever asks is counted until it has it, and looks then. One that panics tells all that wait once its turn is
+    /// free, and poisons it: who comes later finds that, and tells its own.
     fn serve(&self) {
         let _told = AllTold(self);
-        while !lock(&self.waiting).is_empty() {
+        while !lock(&self.waiting).is_empty() && self.asking.load(Ordering::SeqCst) == 0 {
             let stored = match self.archive.try_lock() {
                 Ok(mut archive) => self.store(archive.as_mut()),
                 Err(TryLockError::WouldBlock) => return,
-                Err(TryLockError::Poisoned(_)) => return self.give_up(),
+                Err(TryLockError::Poisoned(turn)) => {
+                    // Who comes while this is held leaves its event to whoever has the turn: it is given back before anybody is told.
+                    drop(turn);
+                    self.refused()
+                }
             };
             // The turn is over: nobody waits for those who are told.
             stored.into_iter().for_each(|(one, outcome)| one.tell(outcome));
@@ -126,38 +176,52 @@ impl SharedArchive {
         waiting.into_iter().zip(outcomes.into_iter().map(|outcome| outcome.map(Some))).collect()
     }
 
-    /// Nothing is stored any more.
-    fn give_up(&self) {
+    /// Nothing is stored any more: gives what is to be told.
+    fn refused(&self) -> Vec<(Waiting, Outcome)> {
         let waiting = mem::take(&mut *lock(&self.waiting));
-        waiting.into_iter().for_each(|one| one.tell(Err(self.broken())));
+        waiting.into_iter().map(|one| (one, Err(self.broken()))).collect()
     }
 
-    /// Makes everything acknowledged so far safe against power loss, as [`Archive::sync`].
-    ///
-    /// # Errors
-    /// When the device refuses.
-    pub fn sync(&self) -> Result<(), ArchiveError> {
-        self.in_turn(|archive| archive.as_mut().map_or(Ok(()), |archive| archive.sync().map(drop)))
-    }
-
-    /// From the next outcome on another configuration is in force, as [`Archive::reconfigure`].
-    ///
-    /// # Errors
-    /// As there, and when the archive was closed: nothing would be stored under it.
-    pub fn reconfigure(&self, facts: ConfigFacts) -> Result<ConfigFacts, ArchiveError> {
-        self.in_turn(|archive| match archive.as_mut() {
-            Some(archive) => archive.reconfigure(facts),
-            None => Err(ArchiveError::io(&self.preparer.dir, io::Error::other("the archive is closed"))),
-        })
-    }
-
-    /// Closes the archive, as [`Archive::close`]; what comes later is not stored.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn close(&self) -> Result<(), ArchiveError> {
+    /// Does something in a turn of its own, and stores what waits by then, once: it comes back however much others hand over.
+    fn of_its_own<T>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&mut Option<Archive>) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        let _told = AllTold(self);
         let mut stored = Vec::new();
-        let closed = self.in_turn(|archive| {
+        let done = self.turn().and_then(|mut archive| {
+            let done = work(&mut archive);
+            stored = self.store(archive.as_mut());
+            done
+        });
+        stored.into_iter().for_each(|(one, outcome)| one.tell(outcome));
+        self.hand_on();
+        done
+    }
+
+    /// Waits for the turn. Those who store what waits leave it to whoever asks.
+    fn turn(&self) -> Result<MutexGuard<'_, Option<Archive>>, ArchiveError> {
+        self.asking.fetch_add(1, Ordering::SeqCst);
+        let turn = self.archive.lock();
+        self.asking.fetch_sub(1, Ordering::SeqCst);
+        turn.map_err(|_| self.broken())
+    }
+
+    /// What was handed over since is stored by a thread of its own: it may be the last one, and it may never end.
+    fn hand_on(self: &Arc<Self>) {
+        if lock(&self.waiting).is_empty() {
+            return;
+        }
+        let turns = self.clone();
+        let begun = std::thread::Builder::new().name("archive".to_owned()).spawn(move || turns.serve());
+        if begun.is_err() {
+            self.serve();
+        }
+    }
+
+    fn close(self: &Arc<Self>) -> Result<(), ArchiveError> {
+        let mut stored = Vec::new();
+        let closed = self.of_its_own(|archive| {
             // What was handed over while another had the turn came before.
             stored = self.store(archive.as_mut());
             archive.take().map_or(Ok(()), |archive| archive.close().map(drop))
@@ -166,35 +230,19 @@ impl SharedArchive {
         closed
     }
 
-    /// Does something in a turn of its own, and then what was handed over meanwhile.
-    fn in_turn<T>(
-        &self,
-        work: impl FnOnce(&mut Option<Archive>) -> Result<T, ArchiveError>,
-    ) -> Result<T, ArchiveError> {
-        let _told = AllTold(self);
-        let done = self.turn().and_then(|mut archive| work(&mut archive));
-        self.serve();
-        done
-    }
-
-    /// Waits for the turn.
-    fn turn(&self) -> Result<MutexGuard<'_, Option<Archive>>, ArchiveError> {
-        self.archive.lock().map_err(|_| self.broken())
-    }
-
     /// A thread that panicked in its turn may have left half an event: nothing is written after it.
     fn broken(&self) -> ArchiveError {
-        ArchiveError::io(&self.preparer.dir, io::Error::other("a thread panicked while it wrote here"))
+        ArchiveError::io(&self.dir, io::Error::other("a thread panicked while it wrote here"))
     }
 }
 
 /// A thread that has the turn leaves nobody waiting behind it, not even where it panics.
-struct AllTold<'a>(&'a SharedArchive);
+struct AllTold<'a>(&'a Turns);
 
 impl Drop for AllTold<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.give_up();
+            self.0.refused().into_iter().for_each(|(one, outcome)| one.tell(outcome));
         }
     }
 }

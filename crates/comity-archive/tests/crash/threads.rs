@@ -149,3 +149,104 @@ fn a_thread_that_panics_in_its_turn_leaves_nobody_waiting() {
     shared.append(third).unwrap_err();
     shared.sync().unwrap_err();
 }
+
+/// Who finds the broken turn taken by one that gives up is told, too.
+#[test]
+fn nobody_waits_for_ever_at_a_broken_archive() {
+    let dir = tempfile::tempdir().unwrap();
+    let (armed, (send, handed_over)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
+    let entropy = Box::new(PanicsInTurn { armed: armed.clone(), handed_over: Mutex::new(handed_over) });
+    let archive = Archive::create(dir.path(), config(), Arc::new(StillClock), entropy).unwrap();
+    let shared = Arc::new(SharedArchive::new(archive, SeededEntropy::boxed(2)).unwrap());
+    armed.store(true, Ordering::Relaxed);
+    let [first, second, third] = [1, 2, 3].map(|n| shared.prepare(event(n, 9)).unwrap());
+    send.send(()).unwrap();
+    let panics = shared.clone();
+    std::thread::spawn(move || panics.append(first)).join().unwrap_err();
+    // Broken. While the second is told so, a third is handed over by another thread.
+    let (tell, told) = mpsc::channel();
+    let other = shared.clone();
+    shared.hand_over(second, move |outcome| {
+        outcome.unwrap_err();
+        std::thread::spawn(move || other.hand_over(third, move |outcome| tell.send(outcome.is_err()).unwrap()))
+            .join()
+            .unwrap();
+    });
+    assert_eq!(told.try_recv(), Ok(true), "the third is told by whoever tells the second");
+}
+
+#[derive(Debug)]
+struct SlowDisk;
+
+#[derive(Debug)]
+struct SlowFile(Box<dyn comity_archive::Backing>);
+
+impl comity_archive::Disk for SlowDisk {
+    fn create(&self, path: &std::path::Path) -> io::Result<Box<dyn comity_archive::Backing>> {
+        Ok(Box::new(SlowFile(comity_archive::RealDisk.create(path)?)))
+    }
+
+    fn free(&self, folder: &std::path::Path) -> io::Result<Option<u64>> {
+        comity_archive::RealDisk.free(folder)
+    }
+}
+
+impl io::Write for SlowFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl comity_archive::Backing for SlowFile {
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        self.0.cut(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+}
+
+/// However much others hand over meanwhile: who syncs stores what waits once, and not what comes while it does.
+#[test]
+fn a_sync_comes_back_while_others_go_on() {
+    const THREADS: usize = 4;
+    const AT_ONCE: usize = 32;
+    let dir = tempfile::tempdir().unwrap();
+    let (clock, entropy) = (Arc::new(StillClock), SeededEntropy::boxed(1));
+    let archive = Archive::create_on(Arc::new(SlowDisk), dir.path(), config(), clock, entropy).unwrap();
+    let shared = SharedArchive::new(archive, SeededEntropy::boxed(2)).unwrap();
+    let (stop, next) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (syncer, by_the_syncer) = (std::thread::current().id(), Arc::new(AtomicUsize::new(0)));
+    std::thread::scope(|scope| {
+        // As a crawl does: each keeps some on their way, and settles one before it hands over the next.
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                let (settled, settles) = mpsc::channel();
+                (0..AT_ONCE).for_each(|_| settled.send(()).unwrap());
+                while !stop.load(Ordering::Relaxed) {
+                    settles.recv().unwrap();
+                    let (n, settled, told) =
+                        (next.fetch_add(1, Ordering::Relaxed), settled.clone(), by_the_syncer.clone());
+                    shared.hand_over(shared.prepare(event(n, 1_000_000)).unwrap(), move |outcome| {
+                        outcome.unwrap().unwrap();
+                        told.fetch_add(usize::from(std::thread::current().id() == syncer), Ordering::Relaxed);
+                        settled.send(()).ok();
+                    });
+                }
+            });
+        }
+        for _ in 0..6 {
+            by_the_syncer.store(0, Ordering::Relaxed);
+            shared.sync().unwrap();
+            let told = by_the_syncer.load(Ordering::Relaxed);
+            assert!(told <= THREADS * AT_ONCE, "one sync stored {told} events of others");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
