@@ -13,6 +13,7 @@
 //! The files' names and what is in them are our choice; `docs/decisions/0071-what-is-safe-before-the-first-request.md` says why.
 
 mod draft;
+mod held;
 mod mark;
 mod pending;
 pub mod swap;
@@ -23,6 +24,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::draft::Draft;
+pub use crate::held::Hold;
 use crate::mark::Mark;
 use crate::pending::Bytes;
 pub use crate::pending::Pending;
@@ -126,8 +128,13 @@ fn found(path: &Path, boot: Option<&str>) -> io::Result<Option<Pending>> {
 /// Writes the logs of a store that nobody has open as they are: a disk that failed told the process that had them, and it tells only once.
 /// The engine appends to them and would take its next sync for all of them.
 fn write_logs_again(path: &Path) -> io::Result<()> {
-    // Whoever has it open wrote them, and was told.
-    let Ok(_lock) = lock(path) else { return Ok(()) };
+    let _lock = match lock(path) {
+        Ok(lock) => lock,
+        // Whoever has it open wrote them, and was told.
+        Err(fjall::Error::Locked) => return Ok(()),
+        Err(fjall::Error::Io(error)) => return Err(error),
+        Err(error) => return Err(io::Error::other(error)),
+    };
     for entry in std::fs::read_dir(path)? {
         let log = entry?.path();
         if is_log(&log) && log.is_file() {
@@ -137,14 +144,7 @@ fn write_logs_again(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Holds a store as the engine does that has it open: for whoever is to put it elsewhere. Given up with the file.
-///
-/// # Errors
-/// [`fjall::Error::Locked`] while another has it; or when its folder cannot be written to.
-pub fn hold(path: &Path) -> Result<File, fjall::Error> {
-    lock(path)
-}
-
+/// Locks a store as the engine does, while it is made.
 fn lock(path: &Path) -> Result<File, fjall::Error> {
     let file = File::options().create(true).truncate(false).write(true).open(path.join(LOCK))?;
     match file.try_lock() {

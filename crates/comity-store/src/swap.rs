@@ -10,11 +10,13 @@
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::{HELD, parent};
+use crate::{HELD, Hold, parent};
 
 /// The place of the copy is tried so often while others make a folder there.
 const TRIES: u32 = 1000;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Where the copy of a store is made.
 #[must_use]
@@ -58,18 +60,27 @@ pub fn finish(path: &Path) -> io::Result<()> {
         if !is_between(path) {
             return Ok(());
         }
-        if path.exists() {
-            // Made by somebody who came between the renames, and is refused.
-            drop(std::fs::remove_file(path.join(HELD)).and_then(|()| std::fs::remove_dir(path)));
-            drop(std::fs::remove_dir(path));
-        }
-        match std::fs::rename(copy_of(path), path) {
+        match make_room(path).and_then(|()| std::fs::rename(copy_of(path), path)) {
             Ok(()) => return sync_folder(path),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {}
+            Err(error) if is_moved(&error) => std::thread::sleep(PAUSE),
             Err(error) => return Err(error),
         }
     }
     Ok(())
+}
+
+/// Takes away a folder that was made by somebody who came between the renames, and is refused. Only who has it may: by now a store may have
+/// been put there, whose lock is not to be taken from under whoever holds it.
+fn make_room(path: &Path) -> io::Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let held = Hold::take(path)?.ok_or(ErrorKind::DirectoryNotEmpty)?;
+    if !held.is_of(path)? || !is_between(path) {
+        return Err(ErrorKind::DirectoryNotEmpty.into());
+    }
+    std::fs::remove_file(path.join(HELD))?;
+    std::fs::remove_dir(path)
 }
 
 /// Whether a store is between the two renames: in its place is nothing, or a folder that was just made and is still empty.
@@ -80,9 +91,36 @@ pub fn is_between(path: &Path) -> bool {
     !is_store && copy_of(path).exists()
 }
 
-/// What a kill left beside a store, for its owner to remove. What another process holds is no such thing.
-pub fn left(path: &Path) -> impl Iterator<Item = PathBuf> {
-    ["new", "old"].map(|end| beside(path, end)).into_iter().filter(|left| left.exists())
+/// Removes what a kill left beside the store that `held` has. False where it has no store: another is about to be put, or was put, in this
+/// place.
+///
+/// Who puts a copy in the place of a store holds both until it is there. So beside one that is held, and is in its place, lies
+/// nothing that anybody works at.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn clear(path: &Path, held: &Hold) -> io::Result<bool> {
+    let left = left(path);
+    if is_between(path) || !held.is_of(path)? {
+        return Ok(false);
+    }
+    for left in left {
+        let Some(taken) = Hold::take(&left)? else { return Ok(false) };
+        std::fs::remove_dir_all(&left)?;
+        drop(taken);
+    }
+    Ok(true)
+}
+
+/// What lies beside a store.
+fn left(path: &Path) -> Vec<PathBuf> {
+    ["new", "old"].map(|end| beside(path, end)).into_iter().filter(|left| left.exists()).collect()
+}
+
+/// Whether an error only says that a folder came or went meanwhile: by whoever puts a store in the place of another, and holds it.
+#[must_use]
+pub fn is_moved(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty)
 }
 
 fn beside(path: &Path, end: &str) -> PathBuf {
@@ -116,7 +154,8 @@ mod tests {
     fn finished(dir: &Path) -> String {
         let path = dir.join(STORE);
         finish(&path).unwrap();
-        left(&path).for_each(|left| std::fs::remove_dir_all(left).unwrap());
+        let held = Hold::take(&path).unwrap().unwrap();
+        assert!(clear(&path, &held).unwrap());
         assert_eq!(std::fs::read_dir(dir).unwrap().count(), 1, "nothing stands beside it");
         std::fs::read_to_string(path.join("rows")).unwrap()
     }

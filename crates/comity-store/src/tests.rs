@@ -186,7 +186,7 @@ fn logs_that_may_not_be_on_the_disk_are_written_again_before_the_engine_has_them
     assert!(!is_written("this boot", false), "it is safe");
     assert!(is_written("this boot", true));
     assert!(std::fs::read(&log).unwrap() == before);
-    let _theirs = hold(dir.path()).unwrap();
+    let _theirs = lock(dir.path()).unwrap();
     assert!(!is_written("this boot", true), "whoever has it wrote it");
 }
 

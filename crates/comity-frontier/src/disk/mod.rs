@@ -7,11 +7,10 @@ mod log;
 mod marker;
 
 use std::fmt;
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use comity_store::{Pending, swap};
+use comity_store::{Hold, Pending, swap};
 use fjall::{AbstractTree as _, CompressionType, Database, PersistMode};
 
 use self::fault::{behind, explain, is_low, of_io};
@@ -63,18 +62,6 @@ pub struct DiskStore {
     lock: Hold,
 }
 
-/// The lock of a store. It is given up by name, and not by closing its file: a child process has that file too, from the moment
-/// it is forked until it becomes another program, and the system would keep the lock as long.
-#[derive(Debug)]
-struct Hold(File);
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        // What fails here goes with the process.
-        let _ = self.0.unlock();
-    }
-}
-
 /// In the order of [`Keyspace::ALL`].
 struct Tables([Table; Keyspace::ALL.len()]);
 
@@ -104,9 +91,6 @@ impl Table {
 /// In [`Keyspace::Meta`]: the number of the commit, in each of them. So the log tells of commits that are missing in it.
 const COMMIT: &[u8] = b"commit";
 
-/// The file in a store that is locked by who has it.
-const HELD: &str = "held";
-
 /// The log is read when a store is opened, about a second per 27 MiB: the least that the engine takes.
 const LOG: u64 = 64 << 20;
 /// Commits are made safe against a power cut after so many bytes.
@@ -134,13 +118,7 @@ impl DiskStore {
         swap::finish(path).map_err(of_file)?;
         std::fs::create_dir_all(path).map_err(of_file)?;
         let lock = hold(path)?;
-        for left in swap::left(path) {
-            let held = hold(&left)?;
-            std::fs::remove_dir_all(&left).map_err(|error| of_io(&left, error))?;
-            drop(held);
-        }
-        if !is_the_lock_of(&lock, path).map_err(of_file)? {
-            // Another store was put in its place since.
+        if !swap::clear(path, &lock).map_err(of_file)? {
             return Err(StoreError::Held(path.display().to_string()));
         }
         let made = comity_store::make(path, |draft| open_engine(draft, settings).map(drop));
@@ -265,27 +243,7 @@ impl DiskStore {
 /// Takes the store for this process, before anything in it is read: the log of one that is being written reads like a damaged
 /// one. The engine's own lock comes too late for that.
 fn hold(path: &Path) -> Result<Hold, StoreError> {
-    let file = File::options().create(true).truncate(false).write(true).open(path.join(HELD));
-    let file = file.map_err(|error| of_io(path, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Hold(file)),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Held(path.display().to_string())),
-        Err(TryLockError::Error(error)) => Err(of_io(path, error)),
-    }
-}
-
-/// Whether what is held is still what lies there.
-#[cfg(unix)]
-fn is_the_lock_of(Hold(lock): &Hold, path: &Path) -> std::io::Result<bool> {
-    use std::os::unix::fs::MetadataExt as _;
-    let (ours, there) = (lock.metadata()?, std::fs::metadata(path.join(HELD))?);
-    Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
-}
-
-/// A folder with an open file in it is not renamed here.
-#[cfg(not(unix))]
-fn is_the_lock_of(_: &Hold, _: &Path) -> std::io::Result<bool> {
-    Ok(true)
+    Hold::take(path).map_err(|error| of_io(path, error))?.ok_or_else(|| StoreError::Held(path.display().to_string()))
 }
 
 /// Opens the engine. Gives the number of the last commit in its tables.
@@ -453,25 +411,5 @@ impl Store for DiskStore {
 impl fmt::Debug for DiskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DiskStore").field("path", &self.path).field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A child that was forked and is not yet another program has every file of this process, and with it its locks.
-    #[test]
-    fn a_store_that_was_given_up_is_free_while_a_child_still_has_its_files() -> Result<(), StoreError> {
-        let dir = tempfile::tempdir().map_err(StoreError::Io)?;
-        let store = DiskStore::open(dir.path(), DiskSettings::default())?;
-        let of_child = store.lock.0.try_clone().map_err(StoreError::Io)?;
-        drop(store);
-        let again = DiskStore::open(dir.path(), DiskSettings::default())?;
-        drop(of_child);
-        let third = DiskStore::open(dir.path(), DiskSettings::default());
-        assert!(matches!(third, Err(StoreError::Held(_))), "the child's end takes no lock from anybody: {third:?}");
-        drop(again);
-        Ok(())
     }
 }

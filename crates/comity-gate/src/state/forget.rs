@@ -6,10 +6,10 @@ use std::io;
 use std::path::Path;
 
 use comity_policy::WallTime;
-use comity_store::swap;
+use comity_store::{Hold, swap};
 use fjall::PersistMode;
 
-use super::{StateDir, StateError, Tables, file, format, tables};
+use super::{StateDir, StateError, Tables, file, format, hold, tables};
 
 impl StateDir {
     /// Copies the directory without the entries whose key or value `names`, and without copies that no life names any more, puts
@@ -23,16 +23,24 @@ impl StateDir {
         let (path, is_inline) = (self.path.clone(), self.is_inline);
         let of_io = |error: io::Error| StateError::new(&path, error.into());
         let new = swap::begin(&path).map_err(of_io)?;
+        std::fs::create_dir_all(&new).map_err(of_io)?;
+        let copied = hold(&new)?;
         let gone = copy(&self, &new, names).map_err(|error| StateError::new(&path, error))?;
-        // Whoever comes between the renames finds the copy held, and makes nothing in its place. Elsewhere than on Unix a folder with
-        // open files stands fast.
-        let held = cfg!(unix).then(|| comity_store::hold(&new)).transpose();
-        let held = held.map_err(|error| StateError::new(&path, error))?;
-        drop(self);
+        // Both are held until one is in the place of the other: a folder is locked by a file in it, which moves with it. Elsewhere than on
+        // Unix a folder with open files stands fast.
+        let holds = (self.close(), copied);
+        let holds = cfg!(unix).then_some(holds);
         swap::replace(&path).map_err(of_io)?;
-        drop(held);
-        let state = Self::open(&path, now)?;
+        let state = match holds {
+            Some((_old, new)) => Self::open_held(&path, now, new)?,
+            None => Self::open(&path, now)?,
+        };
         Ok((if is_inline { state.inline() } else { state }, gone))
+    }
+
+    /// Closes the engine, and keeps the directory.
+    fn close(self) -> Hold {
+        self.hold
     }
 
     /// Whether one is in `path`: also one that a kill left between the two renames of [`StateDir::forget`], which the next
@@ -44,7 +52,6 @@ impl StateDir {
 }
 
 fn copy(old: &StateDir, path: &Path, names: &dyn Fn(&[u8]) -> bool) -> Result<u64, fjall::Error> {
-    std::fs::create_dir_all(path)?;
     let made = comity_store::make(path, |draft| tables(draft).map(drop))?;
     let Tables { db, runs, lives, copies, paces, files } = tables(path)?;
     runs.insert("run", old.run.to_be_bytes())?;

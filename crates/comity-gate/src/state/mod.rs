@@ -7,12 +7,13 @@ mod format;
 mod safe;
 
 use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
 use comity_policy::{Digest, LifeMemory, PaceMemory, WallTime};
-use comity_store::{Pending, swap};
+use comity_store::{Hold, Pending, swap};
 use comity_url::Origin;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use tokio::sync::Notify;
@@ -50,6 +51,8 @@ pub struct StateDir {
     wrote: Notify,
     /// The gate reads and writes it where it stands, and not on a thread of its own.
     pub(crate) is_inline: bool,
+    /// Given up last.
+    hold: Hold,
 }
 
 /// A life as it was found, with the bytes of its copy.
@@ -92,18 +95,23 @@ impl StateDir {
     /// # Errors
     /// When another process holds it, or it cannot be read or written.
     pub fn open(path: &Path, now: WallTime) -> Result<Self, StateError> {
+        let of_io = |error| moved(path, error);
+        swap::finish(path).map_err(of_io)?;
+        std::fs::create_dir_all(path).map_err(of_io)?;
+        let held = hold(path)?;
+        if swap::clear(path, &held).map_err(of_io)? {
+            Self::open_held(path, now, held)
+        } else {
+            Err(StateError::new(path, fjall::Error::Locked))
+        }
+    }
+
+    /// As [`StateDir::open`], of a directory that this process holds.
+    fn open_held(path: &Path, now: WallTime, hold: Hold) -> Result<Self, StateError> {
         let wrap = |error| StateError::new(path, error);
-        swap::finish(path).map_err(|error| wrap(error.into()))?;
-        std::fs::create_dir_all(path).map_err(|error| wrap(error.into()))?;
-        // Whoever is about to put a copy in this place holds it.
-        swap::left(path).try_for_each(|left| comity_store::hold(&left).map(drop)).map_err(wrap)?;
         let made = comity_store::make(path, |draft| tables(draft).map(drop)).map_err(wrap)?;
         let Tables { db, runs, lives, copies, paces, files } = tables(path).map_err(wrap)?;
         let last = runs.get("run").map_err(wrap)?.and_then(|bytes| Some(u64::from_be_bytes((*bytes).try_into().ok()?)));
-        if last.is_some() {
-            // Nothing beside one that was just made: somebody may be about to put it in this place.
-            swap::left(path).try_for_each(std::fs::remove_dir_all).map_err(|error| wrap(error.into()))?;
-        }
         let run = last.unwrap_or(0) + 1;
         runs.insert("run", run.to_be_bytes()).map_err(wrap)?;
         let latest = runs.get("latest").map_err(wrap)?;
@@ -111,7 +119,7 @@ impl StateDir {
         let latest = latest.map_or(now, |latest| now.max(WallTime::from_unix_millis(latest)));
         runs.insert("latest", latest.unix_millis().to_be_bytes()).map_err(wrap)?;
         let (path, wrote) = (path.to_owned(), Notify::new());
-        let state = Self { run, latest, is_inline: false, lives, copies, paces, files, path, wrote, made, db };
+        let state = Self { run, latest, is_inline: false, lives, copies, paces, files, path, wrote, made, db, hold };
         state.forget_old(now).map_err(|error| StateError::new(&state.path, error))?;
         Ok(state)
     }
@@ -301,6 +309,17 @@ fn tables(path: &Path) -> Result<Tables, fjall::Error> {
     let (runs, lives, copies) = (keyspace("runs")?, keyspace("lives")?, keyspace("copies")?);
     let (paces, files) = (keyspace("paces")?, keyspace("files")?);
     Ok(Tables { db, runs, lives, copies, paces, files })
+}
+
+/// Takes a directory for this process.
+fn hold(path: &Path) -> Result<Hold, StateError> {
+    let taken = Hold::take(path).map_err(|error| moved(path, error))?;
+    taken.ok_or_else(|| StateError::new(path, fjall::Error::Locked))
+}
+
+/// What comes and goes meanwhile is being put elsewhere by whoever holds it.
+fn moved(path: &Path, error: io::Error) -> StateError {
+    StateError::new(path, if swap::is_moved(&error) { fjall::Error::Locked } else { error.into() })
 }
 
 fn life_key((origin, vantage): &RobotsKey) -> String {

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::disk::HELD;
+const HELD: &str = "held";
 use crate::{DiskSettings, Frontier as _, Local, Offer, OtherRules, SchedulerConfig};
 use comity_policy::{Instant, Ready, Reason};
 use comity_url::{KeyRules, UrlKey};
