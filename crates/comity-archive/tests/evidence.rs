@@ -4,7 +4,11 @@
 
 mod common;
 
-use comity_archive::{Archive, ArchiveConfig, ArchiveError, EvidenceKind, EvidenceStore, Sighting};
+use comity_archive::verify::{VerifyOptions, verify};
+use comity_archive::{
+    Archive, ArchiveConfig, ArchiveError, Depth, Erasure, EvidenceKind, EvidenceStore, Named, QueryForm, SharedArchive,
+    Sighting,
+};
 use comity_policy::WallTime;
 use common::*;
 
@@ -140,5 +144,52 @@ fn checkpoints_wait_for_the_copies_that_they_rest_on() {
             let is_same = (checkpoints(), std::fs::read(dir.path().join("chain")).ok()) == (before, chain);
             assert_eq!(is_same, !is_there, "{row}");
         }
+    }
+}
+
+/// Where a page was written without its query, a licence within it goes with it; what else was seen at that path is of other pages. What
+/// the erasure says that it takes, it takes, and nothing is left that no line names.
+#[test]
+fn of_a_page_without_its_query_the_licence_within_it_goes_and_no_other_file() {
+    const ELSE: [EvidenceKind; 4] =
+        [EvidenceKind::Tdmrep, EvidenceKind::AiTxt, EvidenceKind::TrustTxt, EvidenceKind::Terms];
+    for query in [QueryForm::Keep, QueryForm::Hash, QueryForm::Drop] {
+        let dir = tempfile::tempdir().unwrap();
+        let config = ArchiveConfig { query, ..config() };
+        let mut archive = open(dir.path(), config.clone(), 1);
+        // Where the crawl writes what it finds within the page.
+        let asked = url("http://a.test/x?n=1");
+        let written = SharedArchive::new(archive, SeededEntropy::boxed(2)).unwrap().written(&asked);
+        let mut evidence = EvidenceStore::open(dir.path()).unwrap();
+        let licence = evidence.put(EvidenceKind::Licence, &written, at(0), 200, Some(b"<rsl>within</rsl>")).unwrap();
+        let path = url("http://a.test/x");
+        let others = ELSE.map(|kind| {
+            let body = format!("{kind:?} at the path itself");
+            evidence.put(kind, &path, at(1), 200, Some(body.as_bytes())).unwrap().unwrap()
+        });
+        evidence.sync().unwrap();
+        drop(evidence);
+        archive = open(dir.path(), config.clone(), 3);
+        archive.append(&page(capture(asked.as_str(), b"HTTP/1.1 200 OK\r\n\r\n", b"hello"))).unwrap();
+        archive.close().unwrap();
+        let erasure = Erasure {
+            named: Named::Url(asked),
+            depth: Depth::Records,
+            mentions: false,
+            reason: "asked for".into(),
+            request: "R-1".into(),
+        };
+        let mut archive = open(dir.path(), config, 4);
+        let report = archive.erase(&erasure, false).unwrap();
+        archive.close().unwrap();
+        assert_eq!((report.lines, report.sightings, report.copies), (1, 1, 1), "{query:?}: {report:?}");
+        let store = EvidenceStore::open(dir.path()).unwrap();
+        let left: Vec<_> = sightings(&store).into_iter().map(|one| one.digest.unwrap()).collect();
+        assert_eq!(left, others.map(|digest| digest.to_string()), "{query:?}");
+        assert!(others.iter().all(|digest| store.find(*digest).unwrap().is_some()), "{query:?}");
+        assert_eq!(store.find(licence.unwrap()).unwrap(), None, "{query:?}");
+        let faults = verify(dir.path(), &VerifyOptions::default()).unwrap().faults;
+        // The folder is no whole crawl: it has no configuration.
+        assert!(faults.iter().all(|fault| format!("{fault:?}").contains("crawl.toml")), "{query:?}: {faults:?}");
     }
 }

@@ -23,30 +23,35 @@ pub(super) fn plan(
     (rested_on, path): (&BTreeSet<String>, Option<&str>),
 ) -> Result<(EvidencePlan, u64), ArchiveError> {
     let mut plan = EvidencePlan::default();
-    // Within a page a licence stands where the page is written, and goes with it.
-    let is_within = |sighting: &Sighting| sighting.kind == EvidenceKind::Licence;
-    let goes = |sighting: &Sighting| match (&erasure.named, erasure.depth) {
+    let is_named = |sighting: &Sighting| match (&erasure.named, erasure.depth) {
         (Named::Payload(digest), _) => sighting.digest.as_deref() == Some(&*digest.to_string()),
         (named @ (Named::Url(_) | Named::Path(_) | Named::Origin(_)), Depth::Records) => {
-            named.is_text(&sighting.url, None)
-                || named.is_text(&sighting.url, QueryForm::Hash.word())
-                || is_within(sighting) && path == Some(&sighting.url)
+            named.is_text(&sighting.url, None) || named.is_text(&sighting.url, QueryForm::Hash.word())
         }
         _ => false,
     };
-    let (mut urls, mut gone, mut kept) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    // Within a page a licence stands where the page is written, and goes with it.
+    let is_of_url = matches!(erasure.named, Named::Url(_) | Named::Path(_)) && erasure.depth == Depth::Records;
+    let is_within =
+        |sighting: &Sighting| is_of_url && sighting.kind == EvidenceKind::Licence && path == Some(&*sighting.url);
+    let (mut urls, mut licences) = (BTreeSet::new(), BTreeSet::new());
+    let (mut gone, mut kept) = (BTreeSet::new(), BTreeSet::new());
     each_sighting(dir, |_, sighting| {
-        if !goes(&sighting) {
+        let is_named = is_named(&sighting);
+        if !is_named && !is_within(&sighting) {
             kept.extend(sighting.digest);
             return Ok(());
         }
         plan.sightings += 1;
         gone.extend(sighting.digest);
-        if !matches!(erasure.named, Named::Payload(_)) {
+        if !is_named {
+            licences.insert(sighting.url);
+        } else if !matches!(erasure.named, Named::Payload(_)) {
             urls.insert(sighting.url);
         }
         Ok(())
     })?;
+    plan.licences = licences.into_iter().collect();
     plan.urls = urls.into_iter().collect();
     if let Named::Payload(digest) = &erasure.named {
         plan.digests = vec![digest.to_string()];
@@ -70,12 +75,13 @@ pub(super) fn carry_out(dir: &Path, plan: &EvidencePlan) -> Result<(), ArchiveEr
     }
     let path = dir.join(EVIDENCE_INDEX);
     let wrong = |e: io::Error| ArchiveError::io(&path, e);
-    let (urls, digests): (BTreeSet<&str>, BTreeSet<&str>) =
-        (plan.urls.iter().map(String::as_str).collect(), plan.digests.iter().map(String::as_str).collect());
+    let set = |texts: &'_ [String]| texts.iter().cloned().collect::<BTreeSet<String>>();
+    let (urls, licences, digests) = (set(&plan.urls), set(&plan.licences), set(&plan.digests));
     let tmp = path.with_extension("jsonl.tmp");
     let mut to = io::BufWriter::new(File::create(&tmp).map_err(wrong)?);
     each_sighting(dir, |line, sighting| {
         let goes = urls.contains(sighting.url.as_str())
+            || sighting.kind == EvidenceKind::Licence && licences.contains(sighting.url.as_str())
             || sighting.digest.as_deref().is_some_and(|digest| digests.contains(digest));
         if goes { Ok(()) } else { to.write_all(line) }
     })?;

@@ -104,6 +104,9 @@ pub(crate) enum Becomes {
 pub(crate) struct EvidencePlan {
     /// Sightings of these URLs go.
     pub(crate) urls: Vec<String>,
+    /// And of licences alone at these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) licences: Vec<String>,
     /// And of these copies.
     pub(crate) digests: Vec<String>,
     /// Copies that go.

@@ -32,6 +32,10 @@ pub(super) fn in_force(dir: &Path, url: &CrawlUrl) -> Vec<String> {
 /// Of each of these origins of a crawl that nobody runs: why its robots.txt could not be had when it was asked last, in words.
 pub(crate) fn robots_faults(dir: &Path, origins: &[String]) -> Vec<Option<String>> {
     let none = || vec![None; origins.len()];
+    if origins.is_empty() {
+        // Nothing is opened for nothing: a crawl that begins just then would be told that its state is in use.
+        return none();
+    }
     let Ok(config) = ConfigFile::read(&dir.join("crawl.toml")).and_then(CrawlConfig::resolve) else { return none() };
     let now = comity_fetch::SystemClock::new().wall();
     let Some(Ok(state)) = state_folder(dir, &config).map(|state| StateDir::open(&state, now)) else { return none() };
