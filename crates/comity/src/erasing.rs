@@ -96,16 +96,16 @@ impl StoppedCrawl {
         dry: bool,
         tell: &mut dyn FnMut(&ErasureReport),
     ) -> Result<Erased, Error> {
+        // Asked before the records are gone by which it is known that a name stands for every query.
+        let looks = !dry && erasure.depth != Depth::Payload;
+        let named = looks.then(|| meant(&self.dir, &erasure.named, self.keeps.query));
         let report =
             if dry { self.archive.erase(erasure, true)? } else { self.archive.erase_telling(erasure, tell)? };
         self.archive.close()?;
-        let left = if dry || erasure.depth == Depth::Payload {
-            Vec::new()
-        } else {
+        let left = named.map_or_else(Vec::new, |named| {
             // It is done: what cannot be looked through is told like what names it.
-            let named = meant(&self.dir, &erasure.named, self.keeps.query);
             files_that_name(&self.dir, &named).unwrap_or_else(|error| vec![format!("unknown: {error}")])
-        };
+        });
         Ok(Erased { report, remembered: self.forgotten, left })
     }
 

@@ -1,6 +1,7 @@
 //! Of a URL that is erased nothing is found, by whichever of its names, in whatever form its crawl writes queries.
 
 use std::path::Path;
+use std::time::Duration;
 
 use comity::StoppedCrawl;
 use comity_archive::verify::{VerifyOptions, verify};
@@ -121,4 +122,27 @@ async fn what_a_name_stands_for_is_told() {
         let told = String::from_utf8(ran.stdout.clone()).unwrap();
         assert!(told.contains(said), "{form} {named:?}: {told} {}", stderr(&ran));
     }
+}
+
+/// A crawl that wrote no queries and now does: what is left is told by the same meaning of the name as that by which it was erased.
+#[tokio::test(start_paused = true)]
+async fn what_is_left_is_looked_for_by_what_the_name_stood_for() {
+    let link = "<a href=\"http://a.test/find?name=Ada\">x</a>";
+    let path = CrawlUrl::parse(PATH).unwrap();
+    let mut told = Vec::new();
+    for named in [Named::Path(path.clone()), Named::Url(path)] {
+        let dir = TempDir::new().unwrap();
+        for form in ["drop", "keep"] {
+            let first = Answer::status(200).content("text/html", link);
+            let site = Site::new().name("a.test").page("/", first).page("/find?name=Ada", Answer::text("x"));
+            let (net, _observer) = Web::builder(1).epoch(EPOCH).site(site).build().unwrap().in_memory();
+            let at = if form == "drop" { EPOCH } else { EPOCH.after(Duration::from_secs(2 * 86_400)) };
+            run_with(dir.path(), form, (&net, at), &["http://a.test/"]).await;
+        }
+        let done = erased(dir.path(), named);
+        assert!(done.report.any_query && done.report.lines > 0, "{done:?}");
+        told.push((done.report.mentions.total, done.left.iter().any(|file| file.starts_with("warc/"))));
+    }
+    assert_eq!(told[0], told[1], "both stood for every query: what mentions it, and a WARC file that still names it");
+    assert!(told[0].1, "{told:?}");
 }
