@@ -311,10 +311,20 @@ fn tables(path: &Path) -> Result<Tables, fjall::Error> {
     Ok(Tables { db, runs, lives, copies, paces, files })
 }
 
-/// Takes a directory for this process.
+/// As long as the engine waits, twice, for a lock of its own.
+const A_LOOK: Duration = Duration::from_millis(100);
+
+/// Takes a directory for this process. Whoever only looks something up has it for a moment, and is waited for: a crawl that begins just then
+/// is not refused.
 fn hold(path: &Path) -> Result<Hold, StateError> {
-    let taken = Hold::take(path).map_err(|error| moved(path, error))?;
-    taken.ok_or_else(|| StateError::new(path, fjall::Error::Locked))
+    for is_last in [false, false, true] {
+        match Hold::take(path).map_err(|error| moved(path, error))? {
+            Some(held) => return Ok(held),
+            None if is_last => {}
+            None => std::thread::sleep(A_LOOK),
+        }
+    }
+    Err(StateError::new(path, fjall::Error::Locked))
 }
 
 /// What comes and goes meanwhile is being put elsewhere by whoever holds it.
