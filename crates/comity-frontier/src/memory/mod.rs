@@ -6,31 +6,40 @@ mod entry;
 mod packing;
 mod prints;
 mod rows;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
-use self::entry::Packed;
 use self::packing::{named, pack, unpack};
 use self::prints::Prints;
 use self::rows::Rows;
+use self::table::Table;
 use crate::{Keyspace, Row, Store, StoreError, WriteBatch};
 
 /// A store in memory: for small crawls, tests and simulations. Gone with the process.
 ///
 /// Rows stand in blocks, each written as what it does not share with its neighbour: of a queued URL neither the origin nor the
-/// beginning of the path, and its fingerprint once, in the seen-set. A row costs about a microsecond.
+/// beginning of the path, and its fingerprint once, in the seen-set. A row costs about a microsecond, one of those that were
+/// written last a fraction of it: the counts of origins and domains, which each page changes.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     queue: Rows,
     seen: Prints,
-    origin: Rows,
-    domain: Rows,
-    due: Rows,
-    visit: Rows,
-    meta: Rows,
-    left: Rows,
+    origin: Table,
+    domain: Table,
+    due: Table,
+    visit: Table,
+    meta: Table,
+    left: Table,
+}
+
+/// How the rows of a keyspace are kept.
+enum Space<Q, S, T> {
+    Queue(Q),
+    Seen(S),
+    Table(T),
 }
 
 impl MemoryStore {
@@ -43,7 +52,11 @@ impl MemoryStore {
     /// Rows in a keyspace.
     #[must_use]
     pub fn len(&self, space: Keyspace) -> usize {
-        self.rows(space).map_or_else(|| self.seen.len(), Rows::len)
+        match self.space(space) {
+            Space::Queue(rows) => rows.len(),
+            Space::Seen(prints) => prints.len(),
+            Space::Table(table) => table.len(),
+        }
     }
 
     /// True when nothing is in it.
@@ -52,11 +65,10 @@ impl MemoryStore {
         Keyspace::ALL.into_iter().all(|space| self.len(space) == 0)
     }
 
-    /// `None` for the seen-set, which is kept in another way.
-    const fn rows(&self, space: Keyspace) -> Option<&Rows> {
-        Some(match space {
-            Keyspace::Queue => &self.queue,
-            Keyspace::Seen => return None,
+    const fn space(&self, space: Keyspace) -> Space<&Rows, &Prints, &Table> {
+        Space::Table(match space {
+            Keyspace::Queue => return Space::Queue(&self.queue),
+            Keyspace::Seen => return Space::Seen(&self.seen),
             Keyspace::Origin => &self.origin,
             Keyspace::Domain => &self.domain,
             Keyspace::Due => &self.due,
@@ -66,10 +78,10 @@ impl MemoryStore {
         })
     }
 
-    const fn rows_mut(&mut self, space: Keyspace) -> Option<&mut Rows> {
-        Some(match space {
-            Keyspace::Queue => &mut self.queue,
-            Keyspace::Seen => return None,
+    const fn space_mut(&mut self, space: Keyspace) -> Space<&mut Rows, &mut Prints, &mut Table> {
+        Space::Table(match space {
+            Keyspace::Queue => return Space::Queue(&mut self.queue),
+            Keyspace::Seen => return Space::Seen(&mut self.seen),
             Keyspace::Origin => &mut self.origin,
             Keyspace::Domain => &mut self.domain,
             Keyspace::Due => &mut self.due,
@@ -104,18 +116,20 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn commit(&mut self, mut batch: WriteBatch) -> Result<(), StoreError> {
         for (space, key) in batch.deletes() {
-            match self.rows_mut(space) {
-                Some(rows) => rows.remove(key),
-                None => self.seen.remove(key),
+            match self.space_mut(space) {
+                Space::Queue(rows) => rows.remove(key),
+                Space::Seen(prints) => prints.remove(key),
+                Space::Table(table) => table.remove(key),
             }
         }
         let places = self.mark(&batch);
         batch.sort();
         for (space, key, value) in batch.inserts() {
-            if space == Keyspace::Queue {
-                self.enqueue(key, value, &places);
-            } else if let Some(rows) = self.rows_mut(space) {
-                rows.insert(key, |_| Packed { text: value.to_vec(), ..Packed::default() });
+            match self.space_mut(space) {
+                Space::Queue(_) => self.enqueue(key, value, &places),
+                // Taken in by `mark`.
+                Space::Seen(_) => {}
+                Space::Table(table) => table.insert(key, value),
             }
         }
         Ok(())
@@ -126,9 +140,10 @@ impl Store for MemoryStore {
     }
 
     fn get(&self, space: Keyspace, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(match self.rows(space) {
-            Some(rows) => rows.get(key, |entry| unpack(entry, &self.seen)),
-            None => self.seen.get(key),
+        Ok(match self.space(space) {
+            Space::Queue(rows) => rows.get(key, |entry| unpack(entry, &self.seen)),
+            Space::Seen(prints) => prints.get(key),
+            Space::Table(table) => table.get(key),
         })
     }
 
@@ -136,9 +151,12 @@ impl Store for MemoryStore {
         if from >= until {
             return Ok(Vec::new());
         }
-        Ok(match self.rows(space) {
-            Some(rows) => rows.range(from, until, limit, |entry| (entry.key.clone(), unpack(entry, &self.seen))),
-            None => self.seen.range(from, until, limit),
+        Ok(match self.space(space) {
+            Space::Queue(rows) => {
+                rows.range(from, until, limit, |entry| (entry.key.clone(), unpack(entry, &self.seen)))
+            }
+            Space::Seen(prints) => prints.range(from, until, limit),
+            Space::Table(table) => table.range(from, until, limit),
         })
     }
 }
