@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use htmlize::Context;
+use memchr::memchr3;
 
 /// Decodes an attribute value by the attribute rules of the HTML standard ("named character reference
 /// state"): `&copy=` stays, `&copy"` decodes. NUL becomes U+FFFD ("attribute value states"), line ends become line feeds
@@ -17,7 +18,7 @@ pub(crate) fn text(raw: &str) -> Cow<'_, str> {
 }
 
 fn decode(raw: &str, context: Context) -> Cow<'_, str> {
-    if !raw.bytes().any(|byte| matches!(byte, b'&' | b'\0' | b'\r')) {
+    if memchr3(b'&', b'\0', b'\r', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
     let is_odd = raw.contains(['\0', '\r']);

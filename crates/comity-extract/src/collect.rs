@@ -433,6 +433,10 @@ fn prefix(text: &str, len: usize) -> &str {
 
 /// Schemes that would only waste memory until they are refused.
 fn is_never_http(reference: &str) -> bool {
+    // Most begin so, and no scheme does.
+    if reference.starts_with(['/', 'h', '.', '#', '?']) {
+        return false;
+    }
     let start = reference.trim_start_matches(|c: char| c <= ' ');
     ["data:", "javascript:", "mailto:", "tel:", "blob:"]
         .iter()

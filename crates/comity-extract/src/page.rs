@@ -260,7 +260,7 @@ impl Decoding {
     /// Text, some bytes at least, that stands for itself, whatever came before: a mark at its start, which is none of the text, is
     /// whole.
     fn is_utf8(&self, bytes: &[u8]) -> bool {
-        self.encoding == UTF_8 && !bytes.is_empty() && std::str::from_utf8(bytes).is_ok()
+        self.encoding == UTF_8 && !bytes.is_empty() && simdutf8::basic::from_utf8(bytes).is_ok()
     }
 
     /// Passes UTF-8 on without decoding it into anywhere. False when it has to be decoded.

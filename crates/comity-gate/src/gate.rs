@@ -369,7 +369,7 @@ impl Gate {
     }
 
     fn judge_by(&self, url: &CrawlUrl, terms: &Terms) -> Judgement {
-        self.inner.expiry.tell(&terms.overrides, self.inner.clock.wall());
+        self.inner.expiry.tell(&terms.overrides, &*self.inner.clock);
         self.judge_with(url, |optouts, now| {
             self.inner.cache.judge(url, self.vantage(url.origin()), terms, optouts, now)
         })

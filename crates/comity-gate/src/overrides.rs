@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use comity_policy::{Allowance, AskedPace, Overrides, Permit, WallTime};
+use comity_policy::{Allowance, AskedPace, Clock, Overrides, Permit, WallTime};
 use comity_url::Origin;
 
 use crate::Gate;
@@ -24,9 +24,13 @@ impl Expiry {
     }
 
     /// Logs what ran out since it was asked last.
-    pub(crate) fn tell(&self, overrides: &Overrides, now: WallTime) {
+    pub(crate) fn tell(&self, overrides: &Overrides, clock: &dyn Clock) {
         let due = self.next.load(Ordering::Relaxed);
-        if now.unix_millis() < due || due == i64::MAX {
+        if due == i64::MAX {
+            return;
+        }
+        let now = clock.wall();
+        if now.unix_millis() < due {
             return;
         }
         let next = next_after(overrides, now);

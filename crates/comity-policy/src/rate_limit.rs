@@ -158,12 +158,20 @@ impl Found {
         None
     }
 
+    /// True when a rate-limit field is there: most answers have none, and only a date.
+    fn tells_rate(&self) -> bool {
+        self.limit.is_some() || self.older.iter().any(|(left, reset)| left.is_some() || reset.is_some())
+    }
+
     fn read(self, now: WallTime) -> PaceFields {
         let mut fields = PaceFields::default();
         let date = self.date.as_deref();
         if let Some(value) = &self.retry_after {
             fields.retry_after = parse_retry_after(value, date, now);
             fields.notes.extend(fields.retry_after.is_none().then_some(PaceNote::RetryAfterInvalid));
+        }
+        if !self.tells_rate() {
+            return fields;
         }
         let now = date.and_then(parse_http_date).unwrap_or(now);
         let limit = self.limit.as_deref().map(|limit| read_limit(limit, self.policy.as_deref()));

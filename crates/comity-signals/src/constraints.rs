@@ -67,6 +67,10 @@ impl Constraints {
     /// Both hold: of each the narrower. Of two policies or prices, which nobody can compare, the later stands.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
+        // Most wish nothing.
+        if other == Self::NONE {
+            return self;
+        }
         let lower = |one: Option<u32>, other| one.into_iter().chain(other).min();
         for url in other.license_urls {
             if self.license_urls.len() < MAX_LICENSE_URLS && !self.license_urls.contains(&url) {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 use crate::CrawlUrl;
 
 /// The canonical form of `url`: the crawl URL with the case of escapes raised, escaped unreserved
@@ -35,11 +37,8 @@ pub(crate) fn canonical_form(url: &CrawlUrl) -> Cow<'_, str> {
 /// One limit keeps it idempotent and two different texts apart: an escaped hex digit within two bytes
 /// after a stray `%` stays escaped, as `%%34%31` would turn into the escape `%41`.
 pub(crate) fn normal_escapes(text: &str) -> Cow<'_, str> {
-    // Most have none, and bytes are looked through faster than characters.
-    if !text.as_bytes().contains(&b'%') {
-        return Cow::Borrowed(text);
-    }
-    let first = text.find('%').unwrap_or(text.len());
+    // Most have none.
+    let Some(first) = memchr(b'%', text.as_bytes()) else { return Cow::Borrowed(text) };
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     copy(&mut out, &mut rest, first);

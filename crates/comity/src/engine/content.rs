@@ -131,7 +131,7 @@ impl ContentJudge {
     }
 
     fn permit(&mut self, facts: &HeadFacts, stage: Stage, more: bool) -> Keep {
-        let now = UnixSeconds(self.gate.clock().wall().unix_millis().div_euclid(1000));
+        let now = || UnixSeconds(self.gate.clock().wall().unix_millis().div_euclid(1000));
         let (options, image) = (self.gate.options(), self.image);
         let read =
             |token: &ProductToken| SignalReader { token: token.as_str(), image, options }.read(&self.fields, facts);
@@ -146,7 +146,8 @@ impl ContentJudge {
             && facts.inline_rsl.is_empty() && pointers.documents.is_empty()
             && !self.fields.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("tdm-"));
         let said = |signals: &PageSignals| -> Vec<Statement> {
-            signals.statements.iter().chain(signals.expired(now)).cloned().collect()
+            let dated = signals.unavailable_after.map(|_| now());
+            signals.statements.iter().chain(dated.and_then(|now| signals.expired(now))).cloned().collect()
         };
         // What the later layers of TDMRep say takes the place of the earlier ones, so it counts once none can follow: before
         // that, what the file said stands.
