@@ -20,6 +20,9 @@ impl Default for HeadScan {
     }
 }
 
+/// Room made at once: most heads are smaller, and growing line by line would copy them several times.
+const USUAL_BYTES: usize = 512;
+
 /// How far a scan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scanned {
@@ -39,6 +42,9 @@ impl HeadScan {
         while !(self.done || rest.is_empty()) {
             let end = memchr::memchr(b'\n', rest).map(|at| at + 1);
             let (piece, after) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
+            if self.bytes.capacity() == 0 {
+                self.bytes.reserve(USUAL_BYTES.max(piece.len()));
+            }
             self.bytes.extend_from_slice(piece);
             self.looked_at += piece.len();
             self.blank &= is_blank(piece);

@@ -34,24 +34,25 @@ fn archive(words: &[&str]) -> Result<(), String> {
 
 /// `cargo xtask bench crawl [rounds] […]`: a whole crawl beside a bare client, and beside spider and Scrapy where they are: the one is
 /// built unless `--without-spider` is said, the other is a package of the peers' virtual environment. The programs share the
-/// workspace's target folder, and what was built there.
+/// workspace's target folder, and what was built there. With `--dist` all of them are built as the command is shipped.
 fn crawl(words: &[&str]) -> Result<(), String> {
     let (root, home) = (step::root(), step::root().join("benches/crawl-peers"));
+    let profile = if words.contains(&"--dist") { "dist" } else { "release" };
     let build = |what: &str, manifest: PathBuf, target: &str| {
         let mut build = step::cargo();
         build
             // Not `--locked`: its list of packages follows the workspace's, which changes without it.
-            .args(["build", "--release", "--manifest-path"])
+            .args(["build", "--profile", profile, "--manifest-path"])
             .arg(manifest)
             .arg("--target-dir")
             .arg(root.join(target));
         step::run(what, &mut build)
     };
     build("build the web, the bare client and comity", home.join("Cargo.toml"), "target")?;
-    let mut run = Command::new(root.join("target/release/crawl-peers"));
+    let mut run = Command::new(root.join("target").join(profile).join("crawl-peers"));
     if !words.contains(&"--without-spider") {
         build("build spider", home.join("spider/Cargo.toml"), "target/crawl-spider")?;
-        run.arg("--spider").arg(root.join("target/crawl-spider/release/crawl-spider"));
+        run.arg("--spider").arg(root.join("target/crawl-spider").join(profile).join("crawl-spider"));
     }
     let python = peers::venv().join("bin/python");
     if peers::python_has("scrapy") {
@@ -59,7 +60,7 @@ fn crawl(words: &[&str]) -> Result<(), String> {
     } else {
         eprintln!("no Scrapy: {} -m pip install scrapy", python.display());
     }
-    run.args(words.iter().filter(|word| **word != "--without-spider"));
+    run.args(words.iter().filter(|word| !matches!(**word, "--without-spider" | "--dist")));
     step::run("a whole crawl beside its peers", &mut run)
 }
 

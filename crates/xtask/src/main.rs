@@ -22,6 +22,7 @@ cargo xtask <command>
                              (CI=true installs them too)
   bench robots [rounds]      comity-robots beside other crates: speed, size, answers unlike Google's parser
   bench crawl [rounds]       a whole crawl beside a bare client, spider and Scrapy: CPU a page, pages lost, delays kept
+                             --dist: all of them built as the command is shipped
   bench extract [rounds]     links of pages by comity-extract beside lol_html and html5ever; URLs beside the url crate
   bench frontier [disk|memory|hot|beside] [millions]   offers, leases, memory, disk, reopening
   bench scheduler [rounds]   the scheduler at a million origins: CPU a turn, slots used, memory

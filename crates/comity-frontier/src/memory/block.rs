@@ -13,12 +13,20 @@ const FEW: usize = MOST / 4;
 /// Goes over the rows of a block.
 pub(super) struct Walk<'a> {
     block: &'a [u8],
+    room: Room,
+    /// Where the row that is read begins, and ends.
+    range: Range<usize>,
+}
+
+/// What a walk reads rows into.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Room {
     before: Entry,
     here: Entry,
+    /// The row before one that goes, while the one behind is read.
+    kept: Entry,
     /// The key ahead, while it is looked at.
     ahead: Vec<u8>,
-    /// Where `here` begins, and ends.
-    range: Range<usize>,
 }
 
 /// Writes a block with another value for a key: told what stands there, `change` gives what shall. Gives how many rows there are
@@ -27,25 +35,27 @@ pub(super) fn edit(
     block: &[u8],
     key: &[u8],
     change: impl FnOnce(Option<&Packed>) -> Option<Packed>,
-    out: &mut Vec<u8>,
+    (out, room): (&mut Vec<u8>, &mut Room),
 ) -> i8 {
-    let mut walk = Walk::of(block);
-    let is_there = walk.seek(key) && walk.here.key == key;
+    let mut walk = Walk::within(block, std::mem::take(room));
+    let is_there = walk.seek(key) && walk.here().key == key;
     let start = walk.range.start;
-    let new = change(is_there.then_some(&walk.here.value)).map(|value| Entry { key: key.to_vec(), value });
+    let new = change(is_there.then_some(&walk.here().value)).map(|value| Entry { key: key.to_vec(), value });
     let more = i8::from(new.is_some()) - i8::from(is_there);
     out.clear();
     out.extend_from_slice(block.get(..start).unwrap_or_default());
     // The row behind is written anew: another one stands before it.
     if is_there {
-        let before = std::mem::take(&mut walk.before);
+        let Room { before, kept, .. } = &mut walk.room;
+        std::mem::swap(before, kept);
         let has_next = walk.step();
-        put(&before, new.as_ref(), has_next.then_some(&walk.here), out);
+        put(&walk.room.kept, new.as_ref(), has_next.then_some(walk.here()), out);
     } else {
         let has_next = !walk.is_behind();
-        put(&walk.before, new.as_ref(), has_next.then_some(&walk.here), out);
+        put(&walk.room.before, new.as_ref(), has_next.then_some(walk.here()), out);
     }
     out.extend_from_slice(block.get(walk.range.end..).unwrap_or_default());
+    *room = walk.room;
     more
 }
 
@@ -60,7 +70,7 @@ pub(super) fn split(block: &[u8]) -> Option<(usize, Vec<u8>)> {
         let Range { start, end } = walk.range;
         if end >= block.len() / 2 {
             let mut second = Vec::with_capacity(MOST);
-            walk.here.write_after(&Entry::default(), &mut second);
+            walk.here().write_after(&Entry::default(), &mut second);
             second.extend_from_slice(block.get(end..).unwrap_or_default());
             return Some((start, second));
         }
@@ -78,7 +88,7 @@ pub(super) fn join(first: &[u8], second: &[u8], out: &mut Vec<u8>) -> bool {
     next.step();
     out.clear();
     out.extend_from_slice(first);
-    next.here.write_after(&last.before, out);
+    next.here().write_after(&last.room.before, out);
     out.extend_from_slice(second.get(next.range.end..).unwrap_or_default());
     true
 }
@@ -96,17 +106,25 @@ fn put(before: &Entry, new: Option<&Entry>, next: Option<&Entry>, out: &mut Vec<
 impl<'a> Walk<'a> {
     /// Before the first row.
     pub(super) fn of(block: &'a [u8]) -> Self {
-        Self { block, before: Entry::default(), here: Entry::default(), ahead: Vec::new(), range: 0..0 }
+        Self::within(block, Room::default())
+    }
+
+    /// The same, with room that was used before.
+    fn within(block: &'a [u8], mut room: Room) -> Self {
+        room.before.clear();
+        room.here.clear();
+        Self { block, room, range: 0..0 }
     }
 
     /// Goes on to the next row; false behind the last one, which is then the one before.
     pub(super) fn step(&mut self) -> bool {
-        std::mem::swap(&mut self.before, &mut self.here);
+        let Room { before, here, .. } = &mut self.room;
+        std::mem::swap(before, here);
         let start = self.range.end;
         self.range.start = start;
         let bytes = self.block.get(start..).unwrap_or_default();
         let mut cursor = Cursor(bytes);
-        if bytes.is_empty() || self.here.read_after(&self.before, &mut cursor).is_err() {
+        if bytes.is_empty() || here.read_after(before, &mut cursor).is_err() {
             return false;
         }
         self.range.end = self.block.len() - cursor.0.len();
@@ -121,19 +139,20 @@ impl<'a> Walk<'a> {
 
     /// Goes on to the next row, if its key is below `key`, without keeping the row before: of most rows little is read.
     fn pass(&mut self, key: &[u8]) -> bool {
+        let Room { here, ahead, .. } = &mut self.room;
         let start = self.range.end;
         let mut cursor = Cursor(self.block.get(start..).unwrap_or_default());
-        let Ok(tag) = read_key(&mut self.ahead, &self.here.key, &mut cursor) else { return false };
-        if self.ahead.as_slice() >= key || self.here.value.turn(tag, &mut cursor).is_err() {
+        let Ok(tag) = read_key(ahead, &here.key, &mut cursor) else { return false };
+        if ahead.as_slice() >= key || here.value.turn(tag, &mut cursor).is_err() {
             return false;
         }
-        std::mem::swap(&mut self.here.key, &mut self.ahead);
+        std::mem::swap(&mut here.key, ahead);
         self.range = start..self.block.len() - cursor.0.len();
         true
     }
 
     pub(super) const fn here(&self) -> &Entry {
-        &self.here
+        &self.room.here
     }
 
     const fn is_behind(&self) -> bool {

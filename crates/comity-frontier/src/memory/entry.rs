@@ -36,6 +36,12 @@ const LONG_HEAD: u8 = 15;
 const FRONT: usize = 2;
 
 impl Entry {
+    /// Keeps its room.
+    pub(super) fn clear(&mut self) {
+        let Packed { head, text, second } = &mut self.value;
+        [&mut self.key, head, text, second].into_iter().for_each(Vec::clear);
+    }
+
     pub(super) fn write_after(&self, before: &Self, out: &mut Vec<u8>) {
         let Packed { head, text, second } = &self.value;
         let is_next = is_next(&before.key, &self.key);

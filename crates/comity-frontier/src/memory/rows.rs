@@ -1,7 +1,7 @@
 //! A sorted table of rows that have much in common.
 
 use super::arena::{Arena, Piece};
-use super::block::{Walk, edit, join, split};
+use super::block::{Room, Walk, edit, join, split};
 use super::entry::{Entry, Packed, first_key};
 
 /// Rows in the order of their keys, in blocks of up to a kilobyte: a row costs what it does not share with its neighbours, and
@@ -15,6 +15,8 @@ pub(super) struct Rows {
     len: usize,
     /// Kept for its room.
     scratch: Vec<u8>,
+    /// The same, for whoever changes a row.
+    room: Room,
 }
 
 /// Blocks of a group above which it is split.
@@ -31,10 +33,10 @@ impl Rows {
             self.groups.push(vec![Piece::default()]);
         }
         let (group, at) = self.place(key);
-        let Self { arena, groups, len, scratch } = self;
+        let Self { arena, groups, len, scratch, room } = self;
         let Some(blocks) = groups.get_mut(group) else { return };
         let Some(block) = blocks.get_mut(at) else { return };
-        *len = len.saturating_add_signed(edit(arena.get(*block), key, |old| Some(value(old)), scratch).into());
+        *len = len.saturating_add_signed(edit(arena.get(*block), key, |old| Some(value(old)), (scratch, room)).into());
         let Some((first, second)) = split(scratch) else {
             *block = arena.replace(*block, scratch);
             return;
@@ -49,10 +51,10 @@ impl Rows {
 
     pub(super) fn remove(&mut self, key: &[u8]) {
         let (group, at) = self.place(key);
-        let Self { arena, groups, len, scratch } = self;
+        let Self { arena, groups, len, scratch, room } = self;
         let Some(blocks) = groups.get_mut(group) else { return };
         let Some(block) = blocks.get_mut(at) else { return };
-        let more = edit(arena.get(*block), key, |_| None, scratch);
+        let more = edit(arena.get(*block), key, |_| None, (scratch, room));
         if more == 0 {
             return;
         }

@@ -95,16 +95,21 @@ impl ContentJudge {
         if read == Read::Piece && !self.hidden && said.is_some_and(|(_, past_head)| !past_head) {
             return Keep::Undecided;
         }
-        let is_page = said.is_some();
-        let mut facts = said.map(|(facts, _)| facts.clone()).unwrap_or_default();
-        if read != Read::End {
-            // Only a page may still say something.
-            return self.permit(&facts, Stage::Page, is_page);
+        // Only a page may still say something.
+        let more = read != Read::End && said.is_some();
+        match (facts, self.aside.take()) {
+            (_, Some(aside)) if read == Read::End => self.permit(&aside.finish().head, Stage::Page, more),
+            (Some((facts, _)), aside) => {
+                self.aside = aside;
+                self.permit(facts, Stage::Page, more)
+            }
+            (None, Some(aside)) => {
+                let kept = self.permit(aside.head(), Stage::Page, more);
+                self.aside = Some(aside);
+                kept
+            }
+            (None, None) => self.permit(&HeadFacts::default(), Stage::Page, more),
         }
-        if let Some(aside) = self.aside.take() {
-            facts = aside.finish().head;
-        }
-        self.permit(&facts, Stage::Page, false)
     }
 
     /// The last word: of an answer whose body was not asked for, by its head.
