@@ -69,9 +69,10 @@ fn bad_input_is_refused_with_a_hint_and_exit_2() {
     let dir = home.path().join("d");
     let dir = dir.to_str().unwrap();
     // (arguments, what the error names, what the hint names)
-    let rows: [(&[&str], &str, &str); 19] = [
+    let rows: [(&[&str], &str, &str); 20] = [
         (&["crawl", "ftp://a.test/"], "ftp://a.test/", "http or https"),
         (&["crawl", "a.test"], "a.test", "https://"),
+        (&["crawl", "crawl.toml"], "crawl.toml", "--config"),
         (&["crawl", "mailto:x@y.z"], "mailto", ""),
         (&["crawl"], "no seed", "at least one"),
         (&["crawl", "http://a.test/", "--contact", ""], "contact", "comity init"),

@@ -50,7 +50,7 @@ fn a_careless_edit_is_caught() {
 fn what_cannot_be_tested_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let rows = [
-        ("", "missing field `expect`"),
+        ("", "no [[expect]] table"),
         ("expect = []", "no [[expect]] table"),
         ("[[expect]]\nagents = []\nallowed = [\"/\"]", "number 1 names no agent or no URL"),
         ("[[expect]]\nagents = [\"a\"]", "number 1 names no agent or no URL"),

@@ -177,7 +177,10 @@ impl Summary {
         if self.pages() > 0 {
             return None;
         }
-        let why = if let Some(waiting) = self.waiting.first() {
+        let why = if let End::Limit(key @ ("max_pages" | "max_bytes")) = self.end {
+            // What waits would not be asked for in any case.
+            format!("the limit {key} was reached before the first page of this run")
+        } else if let Some(waiting) = self.waiting.first() {
             format!("{}: {}", waiting.origin, self.describe(waiting))
         } else if let Some(reason) = self.nothing_for() {
             format!("{} ({reason})", reason.text())
@@ -188,7 +191,7 @@ impl Summary {
         } else if self.redirects > 0 {
             "every answer was a redirect out of scope; add the target as a seed, or widen [crawl] scope".to_owned()
         } else {
-            "nothing was queued".to_owned()
+            "nothing was queued: what this crawl was given it has decided on before; begin another, in a directory of its own".to_owned()
         };
         Some(format!("0 pages: {why}"))
     }

@@ -84,7 +84,12 @@ fn next(summary: &Summary, dir: &Path) -> String {
     let why = summary.refusals() + summary.failed.values().sum::<u64>() > 0;
     match (summary.exit_code(), summary.pages()) {
         (_, 0) if summary.left == 0 => {
-            let remedy = remedy(summary);
+            let remedy = match remedy(summary) {
+                remedy if remedy.is_empty() => remedy,
+                remedy => format!(
+                    "{remedy}hint: then into another --dir: what a crawl has decided on it does not take up again\n"
+                ),
+            };
             format!(
                 "{remedy}next: comity records {dir} shows each decision; comity explain URL --dir {dir} tells one in words"
             )

@@ -47,6 +47,7 @@ fn crawls_of_every_format_are_explained_with_the_line_marked() {
         assert!(text.contains(sealed), "{text}");
         let fetched = said(&home, &dir, &["explain", "http://a.test:8099/about"], 0);
         assert!(fetched.contains("fetched, ok, answered 200") && fetched.contains("ai_train: denied"), "{fetched}");
+        assert!(fetched.contains("denied, not to be used for it"), "{fetched}");
         assert!(fetched.contains("s      8  Content-Signal: ai-train=no, search=yes"), "{fetched}");
         said(&home, &dir, &["explain", "http://a.test:8099/nothing"], 1);
     }

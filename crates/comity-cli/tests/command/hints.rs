@@ -39,10 +39,27 @@ fn a_seed_that_does_not_answer_is_told_with_its_cause_and_what_to_do() {
 #[test]
 fn an_address_of_ones_own_is_told_with_the_flag_that_lets_it_be_asked() {
     let home = TempDir::new().unwrap();
-    let dir = home.path().join("d");
-    let (output, said) = crawl(home.path(), &closed(), dir.to_str().unwrap(), &[]);
+    let (dir, seed) = (home.path().join("d"), closed());
+    let dir = dir.to_str().unwrap();
+    let (output, said) = crawl(home.path(), &seed, dir, &[]);
     assert!(said.contains("(address.private)"), "{said}");
     assert!(stderr(&output).contains("hint: --allow-address 127.0.0.0/8"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another --dir"), "{}", stderr(&output));
+    // Who gives it to the same crawl is told that this one is done with the seed.
+    let (_, said) = crawl(home.path(), &seed, dir, &["--allow-address", "127.0.0.0/8"]);
+    assert!(said.contains("0 pages: nothing was queued: what this crawl was given it has decided on before"), "{said}");
+}
+
+#[test]
+fn a_limit_that_earlier_runs_reached_is_told_before_what_would_wait() {
+    let home = TempDir::new().unwrap();
+    let (dir, config) = (home.path().join("d"), home.path().join("c.toml"));
+    fs::write(&config, "[crawl]\nlinger = \"0s\"\n").unwrap();
+    let (dir, config, seed) = (dir.to_str().unwrap(), config.to_str().unwrap(), closed());
+    let more = ["--config", config, "--allow-address", "127.0.0.0/8", "--max-pages", "0"];
+    let (output, said) = crawl(home.path(), &seed, dir, &more);
+    assert_eq!(output.status.code(), Some(3), "{said}{}", stderr(&output));
+    assert!(said.contains("0 pages: the limit max_pages was reached before the first page of this run"), "{said}");
 }
 
 #[cfg(unix)]

@@ -243,8 +243,11 @@ fn seeds(file: &ConfigFile) -> Result<Vec<CrawlUrl>, ConfigError> {
     let (mut seeds, mut known) = (Vec::new(), HashSet::new());
     for text in file.crawl.seeds.as_deref().unwrap_or_default() {
         let seed = CrawlUrl::parse(text).map_err(|error| {
-            let hint =
-                if text.contains("://") { "seeds are http or https URLs" } else { "did you leave out https:// ?" };
+            let hint = match text {
+                text if text.contains("://") => "seeds are http or https URLs",
+                text if text.ends_with(".toml") => "a configuration file is given with --config",
+                _ => "did you leave out https:// ?",
+            };
             ConfigError::new(format!("{text:?}: {error}")).at("seed").hint(hint)
         })?;
         if known.insert(seed.clone()) {

@@ -36,6 +36,10 @@ use crate::exit::{Exit, Failure};
 /// Gaps, lives, verdicts: what was sent, held against what sites had asked. Then each record against its own copy.
 pub(crate) fn run(args: &AuditArgs) -> Result<Exit, Failure> {
     let dir = &args.dir;
+    if !dir.join("records").is_dir() {
+        return Err(Failure::usage(format!("{} holds no crawl", dir.display()))
+            .hint("give the folder that `comity crawl --dir` wrote"));
+    }
     if !dir.join("warc").is_dir() {
         return Err(Failure::usage(format!("{} holds no WARC files", dir.display()))
             .hint("a crawl with `--no-warc` cannot be audited; `comity verify` checks its records"));

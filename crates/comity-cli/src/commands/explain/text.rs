@@ -117,7 +117,8 @@ fn use_of(record: &Record, facts: &mut Facts) {
         facts.push(("use level", format!("{level}, as declared")));
     }
     for (purpose, one) in record.decision.iter().flat_map(|decision| &decision.purposes) {
-        facts.push(("purpose", format!("{purpose}: {}, {}", one.verdict, one.decision)));
+        let may = if one.decision == "refuse" { "not to be used for it" } else { "nothing said against it" };
+        facts.push(("purpose", format!("{purpose}: {}, {may}", one.verdict)));
     }
     for one in record.decision.iter().flat_map(|decision| &decision.grants) {
         facts.push((

@@ -16,6 +16,7 @@ use crate::exit::{Exit, Failure};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expectations {
+    #[serde(default)]
     expect: Vec<Expectation>,
 }
 
