@@ -57,6 +57,9 @@ fn what_cannot_be_tested_is_an_error() {
         ("[[expect]]\nagents = [\"a\"]\nalowed = [\"/\"]", "alowed"),
         ("[[expect]]\nagents = [\" \"]\nallowed = [\"/\"]", "the agent is empty"),
         ("[[expect", "expect.toml"),
+        ("[[expect]]\nagents = [\"a\"]\nallowed = [\"search\"]", "\"search\" is neither a path"),
+        ("[[expect]]\nagents = [\"a\"]\nallowed = [\"htps://a.test/x\"]", "neither a path"),
+        ("[[expect]]\nagents = [\"a\"]\nrefused = [\"//a.test/x\"]", "neither a path"),
         ("[[expect]]\nagents = [\"a\"]\nallowed = [\"https://other.test/\"]", "not governed"),
     ];
     for (text, wanted) in rows {

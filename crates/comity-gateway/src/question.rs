@@ -116,7 +116,7 @@ impl Question {
             return Err(Objection::new(Reason::TargetMethod, "only GET and HEAD are decided"));
         }
         if !house.config.ports.contains(&url.origin().port()) {
-            return Err(Objection::new(Reason::TargetPort, "this port is not open"));
+            return Err(Objection::new(Reason::TargetPort, "this port is none of [gateway] ports"));
         }
         if self.user_agent.is_some() && !customer.may_send(self.user_agent.as_deref()) {
             return Err(Objection::new(Reason::AuthToken, "the User-Agent carries none of the customer's tokens"));

@@ -40,7 +40,10 @@ pub(crate) fn target(request: &Parts, ports: &[u16]) -> Result<CrawlUrl, Objecti
     }
     check_host(request, url.origin())?;
     if !ports.contains(&url.origin().port()) {
-        return Err(Objection::new(Reason::TargetPort, format!("port {} is not open", url.origin().port())));
+        return Err(Objection::new(
+            Reason::TargetPort,
+            format!("port {} is none of [gateway] ports", url.origin().port()),
+        ));
     }
     if has_content(&request.headers) {
         return Err(Objection::new(Reason::TargetContent, "a request with content is not forwarded"));

@@ -102,7 +102,7 @@ reasons! {
     ParkRobots, "park.robots", "robots.txt is unreachable; the origin waits for the next try";
     ParkOperator, "park.operator", "parked by the operator";
     PermitStale, "permit.stale", "the permit was older than permits may be";
-    RateOrigin, "rate.origin", "the origin's own floor or adaptive delay runs";
+    RateOrigin, "rate.origin", "our own floor, or the adaptive delay, runs for the origin";
     RateCrawlDelay, "rate.crawl_delay", "the origin's Crawl-delay runs";
     RateVisitTime, "rate.visit_time", "outside the hours in which robots.txt wants visits";
     RateBackoff, "rate.backoff", "the origin asked to slow down or failed";

@@ -106,6 +106,7 @@ pub(crate) fn describe(waiting: &Waiting, now: Instant, unreachable: &[RobotsFau
     };
     match waiting.until {
         Some(until) => format!("waiting {:.1} s: {why}", until.since(now).as_secs_f64()),
+        None if reason == Reason::ParkCrawlDelay => format!("waiting: {why}, until that is raised"),
         None => format!("waiting: {why}"),
     }
 }

@@ -188,6 +188,8 @@ impl Summary {
             format!("the limit {key} was reached first")
         } else if self.end == End::Stopped {
             "stopped before the first page".to_owned()
+        } else if self.redirects > 0 && self.links_left.contains_key(&Reason::UrlRedirects) {
+            "redirects lead to redirects, more of them than [crawl] max_redirects".to_owned()
         } else if self.redirects > 0 {
             "every answer was a redirect out of scope; add the target as a seed, or widen [crawl] scope".to_owned()
         } else {

@@ -32,6 +32,10 @@ pub(super) fn check(
             Some(Ok(digest)) if digest != sha256 => {
                 faults.file(FaultKind::Config, shown, "its bytes are not those of its name");
             }
+            Some(Ok(_)) if !is_known && named.is_empty() && sealed.is_empty() => {
+                faults
+                    .unsealed(shown, "there is no line yet that could name it, as after a kill while the crawl began");
+            }
             Some(Ok(digest)) if !named.contains_key(&digest) && !sealed.contains(&digest) => {
                 faults.file(FaultKind::Added, shown, "no record and no checkpoint names this configuration");
             }

@@ -158,7 +158,7 @@ fn unsealed(seals: &Seals, tree: &Tree, head: Option<ChainHead>, faults: &mut Fa
         if tree.is_closed() && !seals.kept {
             faults.file(FaultKind::Missing, "chain", "the head of the chain is not there");
         } else {
-            faults.note("D/chain is not there: the crawl was killed in its first second".to_owned());
+            faults.note("D/chain is not there, as after a kill in the first second of a crawl".to_owned());
         }
     }
 }

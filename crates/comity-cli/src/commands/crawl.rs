@@ -105,7 +105,7 @@ fn next(summary: &Summary, dir: &Path) -> String {
             "next: comity explain URL --dir {dir} tells why a URL was refused; comity audit {dir} proves the rest"
         ),
         (_, _) => {
-            format!("next: comity audit {dir} proves that it was polite; comity export {dir} --for search --out DIR")
+            format!("next: comity audit {dir} proves that it was polite; comity export {dir} --for PURPOSE --out DIR")
         }
     }
 }

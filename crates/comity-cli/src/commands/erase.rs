@@ -170,7 +170,12 @@ fn text(erased: &Erased, args: &EraseArgs) -> String {
         say("mentions", format!("{copies} copies of robots.txt of others name it and stay: they are evidence"));
     }
     for file in &erased.left {
-        say("still named", format!("in {file}"));
+        let only = if file == "crawl.toml" {
+            "; a crawl needs a seed: where all of them go, remove its directory"
+        } else {
+            ""
+        };
+        say("still named", format!("in {file}{only}"));
     }
     if args.dry_run {
         say("dry run", "nothing was erased".to_owned());

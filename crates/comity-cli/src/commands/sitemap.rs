@@ -18,7 +18,7 @@ pub(crate) fn run(args: &SitemapArgs) -> Result<Exit, Failure> {
         eprintln!("note: {line}");
     }
     if !sitemap.format.is_known() {
-        eprintln!("note: {} is a {}", args.file.display(), sitemap.format.as_str());
+        eprintln!("note: {} is {}", args.file.display(), sitemap.format.as_str());
     }
     let is_sound = sitemap.format.is_known() && !sitemap.is_damaged();
     Ok(if is_sound { Exit::Done } else { Exit::Findings })

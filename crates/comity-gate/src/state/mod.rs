@@ -171,7 +171,10 @@ impl StateDir {
     }
 
     /// The last good copies of one origin's robots.txt, one for each vantage from which it was read, whatever their age.
-    pub(crate) fn last_copies(&self, origin: &Origin) -> Result<Vec<Bytes>, StateError> {
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn last_copies(&self, origin: &Origin) -> Result<Vec<Bytes>, StateError> {
         let wrap = |error| StateError::new(&self.path, error);
         let mut copies = Vec::new();
         for entry in self.lives.prefix(format!("{origin}\t")) {

@@ -118,7 +118,7 @@ fn reread(dir: &Path, record: &Record, bytes: &[u8]) -> String {
     let same = verdict.rule.as_ref().map(|rule| (rule.line, rule.pattern.as_str()))
         == record.rule.as_ref().map(|rule| (rule.line, rule.pattern.as_str()));
     let word = if verdict.allowed { "allowed" } else { "refused" };
-    let line = verdict.rule.map_or_else(|| "by no rule".to_owned(), |rule| format!("by line {}", rule.line));
+    let line = verdict.rule.map_or_else(|| "since no rule matches".to_owned(), |rule| format!("by line {}", rule.line));
     let by = concat!("comity/", env!("CARGO_PKG_VERSION"));
     let as_then = match record.query.as_deref() {
         _ if same => "as then",

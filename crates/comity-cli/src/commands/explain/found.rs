@@ -18,6 +18,8 @@ pub(super) struct Found {
     pub(super) copy: Result<Copy, String>,
     /// The first checkpoint that covers the line; a text says what was changed in the line or before it.
     pub(super) sealed: Result<Option<Sealed>, String>,
+    /// The erasure that took its body: when, and the request that it answered.
+    pub(super) body_erased: Option<String>,
 }
 
 /// A checkpoint behind a line.
@@ -37,6 +39,13 @@ impl Found {
         let (mut found, mut chain) = (Vec::<Self>::new(), Followed::default());
         each_line(dir, |line, record| {
             chain.follow(line, &seals);
+            // An erasure stands behind what it took.
+            if let Some(erasure) = record.as_ref().and_then(|record| record.erasure.as_ref()) {
+                let took = |seq: u64| erasure.payloads.iter().any(|(first, last)| (*first..=*last).contains(&seq));
+                for one in found.iter_mut().filter(|one| took(one.seq)) {
+                    one.body_erased = Some(format!("erased at {}, request {}", erasure.at, erasure.request));
+                }
+            }
             let Some(record) = record.filter(|record| is_of(record, url)) else { return };
             let sealed = chain
                 .broken
@@ -44,7 +53,8 @@ impl Found {
                 .map(Broken::text)
                 .map_or_else(|| Ok(seals.iter().find(|sealed| sealed.lines > line.seq).cloned()), Err);
             let copy = Copy::of(dir, &record);
-            found.push(Self { seq: line.seq, commitment: line.commitment.to_string(), record, copy, sealed });
+            let commitment = line.commitment.to_string();
+            found.push(Self { seq: line.seq, commitment, record, copy, sealed, body_erased: None });
         })?;
         for one in &mut found {
             // A checkpoint speaks for a line through the links up to its own: those behind it have to hold, too.

@@ -203,7 +203,7 @@ mod tests {
         let rows = [
             (
                 json!({"origin": "http://a.test", "state": "waits", "reason": "rate.origin", "wait_ms": 1500, "queued": 2, "done": 1}),
-                "due in 1.5 s (rate.origin: the origin's own floor or adaptive delay runs); last asked at 2026-12-01T02:08:43Z; 2 queued",
+                "due in 1.5 s (rate.origin: our own floor, or the adaptive delay, runs for the origin); last asked at 2026-12-01T02:08:43Z; 2 queued",
             ),
             (
                 json!({"origin": "http://a.test", "state": "robots", "reason": "robots", "queued": 2, "done": 1}),

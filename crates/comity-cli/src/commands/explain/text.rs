@@ -1,6 +1,7 @@
 //! One record for people: the outcome first, then everything it rests on.
 
 use comity_archive::{ConstraintsRecord, RawText, Record};
+use comity_robots::MAX_BYTES;
 use comity_url::CrawlUrl;
 
 use super::copy::Mark;
@@ -56,7 +57,15 @@ fn decision(found: &Found, facts: &mut Facts) {
     let fetched = robots.fetched.as_deref().map(|at| format!(", fetched {at}")).unwrap_or_default();
     say("robots", format!("{}/robots.txt: {}{status}{fetched}", robots.for_origin, robots.state));
     if let Some(digest) = &robots.digest {
-        say("copy", format!("sha256 {digest}"));
+        // Records do not say it: a copy of exactly so many bytes is one that was cut, but for one file in as many.
+        let cut = if robots.bytes >= MAX_BYTES as u64 {
+            format!(
+                ": the first {MAX_BYTES} bytes of it, and no reader has to read more; what stands behind was not read"
+            )
+        } else {
+            String::new()
+        };
+        say("copy", format!("sha256 {digest}{cut}"));
     }
     if let (Some(expires), Some(age)) = (&robots.expires, robots.age_ms) {
         say("life", format!("{} old when it was used, good until {expires}", seconds(age)));
@@ -191,6 +200,9 @@ fn places(found: &Found, facts: &mut Facts) {
     if let Some(places) = &found.record.warc {
         let place = places.response.as_ref().or(places.request.as_ref()).map_or(places.metadata_offset, |p| p.offset);
         say("WARC", format!("{}, byte {place}", places.file));
+    }
+    if let Some(erased) = &found.body_erased {
+        say("body", erased.clone());
     }
 }
 

@@ -6,6 +6,7 @@ use comity::config::{ConfigFile, CrawlConfig};
 use comity::control::own_optouts;
 use comity::policy::{Clock as _, WallTime};
 use comity_gate::{OptOutReading, RememberedOrigin, StateDir};
+use comity_robots::RuleSet;
 use comity_url::{CrawlUrl, Origin};
 
 use crate::commands::many;
@@ -29,7 +30,8 @@ pub(super) fn in_force(dir: &Path, url: &CrawlUrl) -> Vec<String> {
     out.into_iter().chain(overridden).chain(clocks(dir, &config, url, now)).collect()
 }
 
-/// Of each of these origins of a crawl that nobody runs: why its robots.txt could not be had when it was asked last, in words.
+/// Of each of these origins of a crawl that nobody runs: why its robots.txt could not be had when it was asked last, or keeps the crawl
+/// away by a Crawl-delay, in words.
 pub(crate) fn robots_faults(dir: &Path, origins: &[String]) -> Vec<Option<String>> {
     let none = || vec![None; origins.len()];
     if origins.is_empty() {
@@ -40,8 +42,13 @@ pub(crate) fn robots_faults(dir: &Path, origins: &[String]) -> Vec<Option<String
     let now = comity_fetch::SystemClock::new().wall();
     let Some(Ok(state)) = state_folder(dir, &config).map(|state| StateDir::open(&state, now)) else { return none() };
     let fault = |origin: &String| {
-        let failing = state.look_up(&Origin::parse(origin).ok()?).ok()??.life.failing?;
-        Some(format!("robots.txt unreachable ({}, {})", failing.cause, many(failing.attempts.into(), "try")))
+        let origin = Origin::parse(origin).ok()?;
+        match state.look_up(&origin).ok()??.life.failing {
+            Some(failing) => {
+                Some(format!("robots.txt unreachable ({}, {})", failing.cause, many(failing.attempts.into(), "try")))
+            }
+            None => asks_too_much(&state, &config, &origin),
+        }
     };
     origins.iter().map(fault).collect()
 }
@@ -55,13 +62,33 @@ fn state_folder(dir: &Path, config: &CrawlConfig) -> Option<PathBuf> {
 /// What the crawl's state remembers of the URL's origin: its robots.txt, and who asked to be left alone until when.
 fn clocks(dir: &Path, config: &CrawlConfig, url: &CrawlUrl, now: WallTime) -> Vec<String> {
     let Some(state) = state_folder(dir, config) else { return Vec::new() };
-    match StateDir::open(&state, now).and_then(|state| state.look_up(url.origin())) {
-        Ok(found) => found.map_or_else(Vec::new, |found| told(&found, now)),
+    let look = |state: StateDir| {
+        let found = state.look_up(url.origin())?;
+        Ok((found, asks_too_much(&state, config, url.origin())))
+    };
+    match StateDir::open(&state, now).and_then(look) {
+        Ok((found, too_much)) => {
+            let told = found.map_or_else(Vec::new, |found| told(&found, now));
+            told.into_iter().chain(too_much.map(|asks| format!("  today     {asks}"))).collect()
+        }
         Err(error) if error.is_held() => {
             vec!["  today     a crawl is running on its state: clocks are not shown".to_owned()]
         }
         Err(error) => vec![format!("  today     {error}")],
     }
+}
+
+/// A Crawl-delay above the longest that is kept: no run of the crawl asks for anything.
+fn asks_too_much(state: &StateDir, config: &CrawlConfig, origin: &Origin) -> Option<String> {
+    let tokens: Vec<&str> = config.identity.tokens().iter().map(AsRef::as_ref).collect();
+    let copies = state.last_copies(origin).ok()?;
+    let asked = copies.iter().filter_map(|copy| RuleSet::parse(copy, &tokens, config.robots.dialect).crawl_delay());
+    let delay = asked.max()?;
+    let most = config.politeness.max_crawl_delay;
+    (delay > most).then(|| {
+        let (delay, most) = (delay.as_secs_f64(), most.as_secs_f64());
+        format!("asks for {delay} s between requests, above max_crawl_delay ({most} s): not asked until that is raised")
+    })
 }
 
 fn told(found: &RememberedOrigin, now: WallTime) -> Vec<String> {

@@ -68,13 +68,18 @@ fn json_row(row: &Row) -> Value {
 }
 
 fn table(rows: &[Row], url: &str) -> String {
+    // As wide as the longest of a column.
+    let operators = rows.iter().map(|row| row.agent.operator().len()).max().unwrap_or_default();
+    let most_uses = rows.iter().map(|row| uses(row).len()).max().unwrap_or_default();
     let mut lines = vec![
         format!("verdicts for {url}"),
-        format!("  {:29} {:21} {:19} {:22} {:8} {:>5}", "agent", "operator", "use", "group", "verdict", "line"),
+        format!(
+            "  {:29} {:operators$} {:most_uses$} {:22} {:8} {:>5}",
+            "agent", "operator", "use", "group", "verdict", "line"
+        ),
     ];
     let mut sources: Vec<String> = Vec::new();
     for row in rows {
-        let uses: Vec<_> = row.agent.uses().map(AgentUse::as_str).collect();
         let group = match row.named_as {
             Some(token) => token,
             None if row.group.is_empty() => "none",
@@ -83,12 +88,20 @@ fn table(rows: &[Row], url: &str) -> String {
         let line = row.verdict.rule.as_ref().map_or_else(|| "-".to_owned(), |rule| rule.line.to_string());
         let (token, operator) = (row.agent.token(), row.agent.operator());
         let verdict = answer::word(row.verdict.allowed);
-        lines.push(format!("  {token:29} {operator:21} {:19} {group:22} {verdict:8} {line:>5}", uses.join(", ")));
+        lines.push(format!(
+            "  {token:29} {operator:operators$} {:most_uses$} {group:22} {verdict:8} {line:>5}",
+            uses(row)
+        ));
         lines.extend(remarks(row, &mut sources).into_iter().map(|remark| format!("      {remark}")));
     }
     lines.push("\nBlocking AI is not one switch: a refusal binds only the agent that it reaches.".to_owned());
     lines.extend(sources.iter().enumerate().map(|(at, source)| format!("[{}] {source}", at + 1)));
     lines.join("\n")
+}
+
+/// What the agent fetches for.
+fn uses(row: &Row) -> String {
+    row.agent.uses().map(AgentUse::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// What blocking does, and in what the agent departs from a plain crawler.

@@ -17,6 +17,11 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if let Some(known) = asked.known_in_words() {
         eprintln!("note: {}: {known}", asked.typed());
     }
+    for url in args.urls.iter().filter(|url| !input::is_path_or_url(url)) {
+        eprintln!(
+            "warning: {url:?} is neither a path, which begins with /, nor an http(s) URL: read as Google's parser reads it"
+        );
+    }
     for url in &args.urls {
         let governed = origin.as_ref().is_none_or(|origin| input::governs(origin, url));
         print(&match (args.json, governed) {

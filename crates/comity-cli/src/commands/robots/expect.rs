@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use comity_robots::{Robots, request_target};
+use comity_robots::{Robots, Severity, request_target};
 use comity_url::Origin;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -50,6 +50,9 @@ pub(super) fn run(args: &TestArgs) -> Result<Exit, Failure> {
         (None, Some(origin)) => asker::robots(&args.asker, origin)?,
         (None, None) => return Err(Failure::usage("neither a robots.txt nor --origin is given")),
     };
+    for fault in comity_robots::lint(&robots, None).findings.iter().filter(|one| one.severity == Severity::Error) {
+        eprintln!("warning: {} ({} {})", fault.message, fault.code, fault.code.name());
+    }
     let mut misses = Vec::new();
     let mut asked = 0;
     for expectation in &expectations.expect {
@@ -72,13 +75,17 @@ pub(super) fn run(args: &TestArgs) -> Result<Exit, Failure> {
 
 /// Reads the expectations; refuses those that could never fail.
 fn read(path: &Path, origin: Option<&Origin>) -> Result<Expectations, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|e| input::unreadable(path, &e))?;
     let wrong = |text: String| Failure::usage(format!("{}: {text}", path.display()));
+    let text = String::from_utf8(input::read(path)?).map_err(|e| wrong(e.to_string()))?;
     let expectations: Expectations = toml::from_str(&text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
     for (at, expectation) in expectations.expect.iter().enumerate() {
         let urls = || expectation.allowed.iter().chain(&expectation.refused);
         if expectation.agents.is_empty() || urls().next().is_none() {
             return Err(wrong(format!("[[expect]] number {} names no agent or no URL", at + 1)));
+        }
+        // Read as a path, what is none would be allowed whatever the file says.
+        if let Some(url) = urls().find(|url| !input::is_path_or_url(url)) {
+            return Err(wrong(format!("{url:?} is neither a path, which begins with /, nor an http(s) URL")));
         }
         if let Some(url) = origin.and_then(|origin| urls().find(|url| !input::governs(origin, url))) {
             return Err(wrong(format!(
