@@ -38,6 +38,8 @@ mod report;
 mod resume;
 #[path = "command/survey.rs"]
 mod survey;
+#[path = "command/told.rs"]
+mod told;
 #[path = "command/verify.rs"]
 mod verify;
 
