@@ -2,14 +2,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use comity::policy::Clock as _;
-use comity_archive::verify::{Verification, VerifyOptions, verify};
+use comity_archive::verify::{Checked, Verification, VerifyOptions, verify};
 use comity_fetch::SystemClock;
 use comity_fetch::signature::SigningKey;
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Value, json};
 
-use super::print;
 use super::visible::visible;
+use super::{many, print};
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, Failure};
 
@@ -62,14 +62,16 @@ fn object(found: &Verification, took: Duration) -> Value {
     })
 }
 
-fn text(found: &Verification, took: Duration) -> String {
-    let checked = &found.checked;
-    let mut lines = Vec::new();
-    // Names of files and texts of sites come from outside.
-    let mut say = |label: &str, value: String| lines.push(format!("{label:12} {}", visible(&value)));
+/// How much of each kind was read.
+fn counts(checked: &Checked, say: &mut dyn FnMut(&str, String)) {
     say(
         "records",
-        format!("{} lines in {} files, {} bytes", checked.lines, checked.records_files, checked.records_bytes),
+        format!(
+            "{} in {}, {} bytes",
+            many(checked.lines, "line"),
+            many(checked.records_files, "file"),
+            checked.records_bytes
+        ),
     );
     if checked.erased > 0 {
         let kept = match checked.amended {
@@ -86,13 +88,31 @@ fn text(found: &Verification, took: Duration) -> String {
     }
     say(
         "WARC",
-        format!("{} records in {} files, {} bytes", checked.warc_records, checked.warc_files, checked.warc_bytes),
+        format!(
+            "{} in {}, {} bytes",
+            many(checked.warc_records, "record"),
+            many(checked.warc_files, "file"),
+            checked.warc_bytes
+        ),
     );
     say(
         "evidence",
-        format!("{} copies, {} bytes, {} sightings", checked.copies, checked.copy_bytes, checked.sightings),
+        format!(
+            "{}, {} bytes, {}",
+            many(checked.copies, "copy"),
+            checked.copy_bytes,
+            many(checked.sightings, "sighting")
+        ),
     );
-    say("checkpoints", format!("{}, over {} files", checked.checkpoints, checked.summed_files));
+    say("checkpoints", format!("{}, over {}", checked.checkpoints, many(checked.summed_files, "file")));
+}
+
+fn text(found: &Verification, took: Duration) -> String {
+    let checked = &found.checked;
+    let mut lines = Vec::new();
+    // Names of files and texts of sites come from outside.
+    let mut say = |label: &str, value: String| lines.push(format!("{label:12} {}", visible(&value)));
+    counts(checked, &mut say);
     match found.keys.as_slice() {
         [] => say("signatures", "none".to_owned()),
         keys => say(

@@ -125,7 +125,11 @@ impl std::fmt::Display for Audit {
         writeln!(f, "gaps         {} measured, the tightest {tightest}; own floor {floor}", self.gaps)?;
         writeln!(f, "addresses    {} gaps measured", self.address_gaps)?;
         writeln!(f, "pauses       {} asked for by Retry-After", self.pauses)?;
-        writeln!(f, "decisions    {} made again, {} rest on no copy", self.decisions, self.decisions_skipped)?;
+        writeln!(
+            f,
+            "decisions    {} made again; {} had no copy of robots.txt to be held against",
+            self.decisions, self.decisions_skipped
+        )?;
         writeln!(f, "pages        {} read again, {} not to be had", self.pages_read, self.pages_unread)?;
         if self.queries > 0 {
             writeln!(f, "queries      {} verdicts not recomputable: query dropped, or hashed", self.queries)?;
