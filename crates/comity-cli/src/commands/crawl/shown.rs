@@ -147,14 +147,18 @@ fn line(progress: &Progress, now: Instant, rate: Option<f64>, disk: u64, shown: 
 
 /// When the first budget is spent, at the rate of now; nothing without a budget.
 fn eta(progress: &Progress, rate: Option<f64>, shown: &Shown) -> Option<String> {
+    let left = shown.max_pages.map(|most| most.saturating_sub(progress.spent_pages));
+    // Where less is queued the budget may never be spent: then that is told, as far as is known by now.
+    let queued = progress.queued + progress.in_flight as u64;
+    let (left, of) = match left {
+        Some(left) if queued < left => (Some(queued), "what is queued"),
+        left => (left, "max_pages"),
+    };
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let pages = shown.max_pages.and_then(|most| {
-        let left = most.saturating_sub(progress.spent_pages) as f64;
-        rate.filter(|rate| *rate > 0.0).map(|rate| left / rate)
-    });
+    let pages = left.and_then(|left| rate.filter(|rate| *rate > 0.0).map(|rate| left as f64 / rate));
     let time = shown.max_duration.map(|most| most.saturating_sub(progress.elapsed).as_secs_f64());
     let least = [pages, time].into_iter().flatten().min_by(f64::total_cmp)?;
-    let of = if time.is_some_and(|time| time <= least) { "max_duration" } else { "max_pages" };
+    let of = if time.is_some_and(|time| time <= least) { "max_duration" } else { of };
     Some(format!("{of} in about {}", words(least)))
 }
 
@@ -235,7 +239,7 @@ mod tests {
     #[test]
     fn the_budget_that_ends_first_is_told_with_its_time() {
         let mut progress = Progress::default();
-        (progress.spent_pages, progress.elapsed) = (400, Duration::from_secs(60));
+        (progress.spent_pages, progress.elapsed, progress.queued) = (400, Duration::from_secs(60), 5000);
         let shown = |pages, seconds: Option<u64>| Shown {
             max_pages: pages,
             max_duration: seconds.map(Duration::from_secs),
@@ -252,6 +256,9 @@ mod tests {
         for (shown, rate, says) in rows {
             assert_eq!(eta(&progress, rate, &shown).as_deref(), says, "{shown:?}");
         }
+        progress.queued = 40;
+        let few = eta(&progress, Some(2.0), &shown(Some(1000), None));
+        assert_eq!(few.as_deref(), Some("what is queued in about 20 s"), "a budget that so few do not spend");
     }
 
     #[test]
