@@ -92,19 +92,21 @@ impl Named {
         }
     }
 
-    /// How references without scheme and host name it, on pages of its own origin: by path and query. Nothing for a URL without a query, whose
-    /// path alone is too common a text.
+    /// How references without scheme and host name it, on pages of its own origin: by path and query. The path alone, of a URL without a
+    /// query, is too common a text: it counts where it begins the value of an attribute, or of a `url()`. Nothing for `/`.
     pub(super) fn relative(&self) -> Option<Relative> {
         let (url, any_query) = match self {
-            Self::Url(url) if url.query().is_some() => (url, false),
+            Self::Url(url) if url.request_target() != "/" => (url, false),
             Self::Path(url) => (url, true),
             _ => return None,
         };
+        let is_value = matches!(self, Self::Url(url) if url.query().is_none());
+        let written = if is_value { Written::Value } else { Written::Relative };
         let target = url.request_target().to_ascii_lowercase();
         let form = if any_query { format!("{}?", QueryForm::Drop.text(&target)) } else { target };
         let mut forms = vec![form.replace('&', "&amp;"), form];
         forms.dedup();
-        let needle = Needle { forms, is_url: true, any_query, is_relative: true };
+        let needle = Needle { forms, is_url: true, any_query, written };
         Some(Relative { origin: url.origin().clone(), needle })
     }
 
@@ -171,9 +173,20 @@ pub(crate) struct Needle {
     /// Of a URL: whatever query is behind it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     any_query: bool,
-    /// Of a reference without scheme and host.
     #[serde(skip)]
-    is_relative: bool,
+    written: Written,
+}
+
+/// How what is looked for is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Written {
+    /// With its host.
+    #[default]
+    Whole,
+    /// Without scheme and host.
+    Relative,
+    /// The same, and only where a value begins.
+    Value,
 }
 
 /// Finds references to a URL on pages of its own origin.
@@ -191,13 +204,18 @@ impl Relative {
             && CrawlUrl::parse(page).is_ok_and(|url| *url.origin() == self.origin);
         is_of.then_some(&self.needle)
     }
+
+    /// The same in what a record says of a page, where a rule of robots.txt is a value, too.
+    pub(super) fn in_record(&self, page: &str) -> Option<&Needle> {
+        self.on(page).filter(|needle| needle.written != Written::Value)
+    }
 }
 
 impl Needle {
     fn of_url(text: &str) -> Self {
         let mut forms = vec![text.to_ascii_lowercase(), target_uri(text).to_ascii_lowercase()];
         forms.dedup();
-        Self { forms, is_url: true, any_query: false, is_relative: false }
+        Self { forms, is_url: true, any_query: false, written: Written::Whole }
     }
 
     /// Whether a version that knows nothing of queries takes it for what it is.
@@ -230,17 +248,21 @@ impl Needle {
     }
 
     fn begins(&self, before: Option<u8>) -> bool {
-        let is_whole = self.is_url && !self.is_relative;
+        if self.written == Written::Value {
+            return before.is_some_and(|b| matches!(b, b'"' | b'\'' | b'=' | b'('));
+        }
+        let is_relative = self.written != Written::Whole;
+        let is_whole = self.is_url && !is_relative;
         // Behind a slash a path goes on, behind a host another origin.
         is_whole
-            || before.is_none_or(|b| b != b'/' || !self.is_relative)
+            || before.is_none_or(|b| b != b'/' || !is_relative)
                 && before.is_none_or(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_')))
     }
 
     fn ends(&self, after: &[u8]) -> bool {
         match after {
             [] => true,
-            _ if self.any_query && self.is_relative => true,
+            _ if self.any_query && self.written != Written::Whole => true,
             [b'?', ..] if self.any_query => true,
             [b, ..] if self.is_url => {
                 !(b.is_ascii_alphanumeric() || b"-._~%/?&=+:@!$*;,[]|^{}".contains(b) && !is_stop(after))
@@ -305,7 +327,7 @@ mod tests {
         let url = |text: &str| CrawlUrl::parse(text).unwrap();
         let named = Named::Url(url("http://a.test/x?n=1&m=2")).relative().unwrap();
         let path = Named::Path(url("http://a.test/x?n=1")).relative().unwrap();
-        assert!(Named::Url(url("http://a.test/x")).relative().is_none());
+        assert!(Named::Url(url("http://a.test/")).relative().is_none(), "every page has a / in it");
         for (page, is) in [("http://a.test/", true), ("http://a.test:81/", false), ("http://a.test.example/", false)] {
             assert_eq!(named.on(page).is_some(), is, "{page}");
         }
@@ -323,6 +345,27 @@ mod tests {
             let found = [&named, &path].map(|one| one.needle.finds(text.as_bytes()));
             assert_eq!(found, [by_url, by_path], "{text}");
         }
+    }
+
+    #[test]
+    fn a_path_alone_is_found_where_it_begins_a_value_and_nowhere_in_records() {
+        let named = Named::Url(CrawlUrl::parse("http://a.test/people/j-doe").unwrap()).relative().unwrap();
+        let rows = [
+            ("<a href=\"/people/j-doe\">", true),
+            ("<a href='/People/J-Doe#top'>", true),
+            ("<a href=/people/j-doe>", true),
+            ("url(/people/j-doe)", true),
+            ("<a href=\"/people/j-doe2\">", false),
+            ("<a href=\"/people/j-doe/\">", false),
+            ("<a href=\"/people/j-doe?x\">", false),
+            ("<a href=\"/all/people/j-doe\">", false),
+            ("he is at /people/j-doe", false),
+            ("/people/j-doe", false),
+        ];
+        for (text, found) in rows {
+            assert_eq!(named.needle.finds(text.as_bytes()), found, "{text}");
+        }
+        assert!(named.on("http://a.test/").is_some() && named.in_record("http://a.test/").is_none());
     }
 
     /// One name is enough, as a URL is asked for and as it is written in each form.

@@ -199,7 +199,7 @@ impl<'a> Planner<'a> {
             if is_meant {
                 return Ok(Fate::Erased);
             }
-            let relative = self.relative.as_ref().and_then(|relative| relative.on(&body.url));
+            let relative = self.relative.as_ref().and_then(|relative| relative.in_record(&body.url));
             let needles: Vec<&Needle> = self.needle.iter().chain(relative).collect();
             let names = |text: &str| needles.iter().any(|needle| needle.finds(text.as_bytes()));
             if body.errand != "erasure" && body.leads_to(&self.erasure.named) {

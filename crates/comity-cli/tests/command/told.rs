@@ -91,3 +91,13 @@ fn a_body_that_was_erased_is_told_with_when_and_for_whom() {
     let told = crawled.explain("/");
     assert!(told.contains("erased at 20") && told.contains(", request T-17"), "{told}");
 }
+
+#[test]
+fn a_page_of_the_same_site_that_links_to_what_is_erased_is_told() {
+    let site = Site::new().robots("User-agent: *\nAllow: /\n").page("/", Answer::page(["/people/j-doe"]));
+    let crawled = Crawled::of(site.page("/people/j-doe", Answer::page(["/"])), "/", 0);
+    let (url, dir) = (format!("{}/people/j-doe", crawled.origin), crawled.dir());
+    let erase = ["erase", &dir, "--url", &url, "--records", "--dry-run", "--reason", "asked", "--request", "T-18"];
+    let told = crawled.ran(&erase);
+    assert!(told.contains("mentions") && told.contains("--mentions erases their bodies"), "{told}");
+}
