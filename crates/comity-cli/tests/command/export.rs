@@ -413,3 +413,45 @@ fn of_a_changed_directory_none_is_made_and_the_same_crawl_gives_the_same_files()
     assert!(changed.status.code() == Some(5) && stderr(&changed).contains("comity verify"), "{}", stderr(&changed));
     assert!(!home.path().join("three").exists() && !home.path().join("three.tmp").exists());
 }
+
+/// A page that an override opened is judged by what its group says of uses today, whether or not the site refuses it still, and
+/// with a query where it had one, known or not.
+async fn overridden(form: &str, at: &str, today: &str) -> bool {
+    let home = TempDir::new().unwrap();
+    let answers = ["User-agent: *\nDisallow: /p\n", today].map(Answer::text);
+    let site = Site::new().name("a.test").robots_answers(answers).page(at, Answer::text("words"));
+    let served = Web::builder(3).site(site).build().unwrap().serve_names().await.unwrap();
+    let config = home.path().join(".config/comity");
+    fs::create_dir_all(&config).unwrap();
+    let port = served.port();
+    let text = format!(
+        "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\nquery = \"{form}\"\n\
+         [politeness]\ndelay = \"100ms\"\n[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
+         [fetch.resolve]\n\"a.test\" = \"127.0.0.1\"\n\
+         [[override]]\norigins = [\"http://a.test:{port}\"]\nscope = [\"robots\"]\nbasis = \"own_site\"\n\
+         justification = \"it is our own site, we may\"\napproved_by = \"Ann\"\ncreated = 2026-11-01\nexpires = 2027-06-01\n"
+    );
+    fs::write(config.join("config.toml"), text).unwrap();
+    let crawled = Crawled { dir: home.path().join("d"), home, served };
+    let seed = format!("http://a.test:{port}{at}");
+    let words = ["crawl", "--dir", crawled.dir.to_str().unwrap(), "--purpose", "ai-train", &seed];
+    crawled.run(&words.map(str::to_owned)).await;
+    let export = crawled.export("ai-train", "today", &["--recheck", "--strict", "--format", "jsonl"]).await;
+    !export.pages.is_empty()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_override_opened_is_held_to_what_is_said_of_its_use_today() {
+    let rows = [
+        ("keep", "/p", "Disallow: /p\nContent-Usage: train-ai=n\n", false),
+        ("keep", "/p", "Allow: /p\nContent-Usage: train-ai=n\n", false),
+        ("keep", "/p", "Disallow: /p\nContent-Usage: train-ai=y\n", true),
+        ("drop", "/p?a=1", "Disallow: /p?b\nContent-Usage: / train-ai=n\nContent-Usage: /p$ train-ai=y\n", false),
+        ("keep", "/p?a=1", "Disallow: /p?b\nContent-Usage: / train-ai=n\nContent-Usage: /p$ train-ai=y\n", false),
+        ("drop", "/p?a=1", "Disallow: /p?b\nContent-Usage: /p$ train-ai=n\n", true),
+    ];
+    for (form, at, today, is_exported) in rows {
+        let today = format!("User-agent: *\n{today}");
+        assert_eq!(overridden(form, at, &today).await, is_exported, "{form} {at} {today}");
+    }
+}

@@ -133,7 +133,7 @@ impl<'a> Decisions<'a> {
         }
         let options = settings.map(|settings| settings.options).unwrap_or_default();
         let (rules, policies, agents, tdmrep) = (&rules, &policies, &agents, tdmrep.as_ref());
-        let said = SiteSaid { rules, policies, agents, tdmrep, others, options, page };
+        let said = SiteSaid { rules, policies, agents, tdmrep, others, lifted: false, options, page };
         let knows = config.as_ref().is_some_and(|config| config.knows_of_remarks);
         let judged = Judged { record, said: &said, settings, target: &target, remarks: knows.then_some(&of_licences) };
         if record.query.is_none() {

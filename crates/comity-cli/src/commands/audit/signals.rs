@@ -16,6 +16,8 @@ pub(crate) struct SiteSaid<'a> {
     pub(crate) tdmrep: Option<&'a Tdmrep>,
     /// What ai.txt, trust.txt, licences and reviewed terms say.
     pub(crate) others: Vec<Statement>,
+    /// The refusal of access was lifted: what the group says of uses holds all the same.
+    pub(crate) lifted: bool,
     /// How the crawl reads signals.
     pub(crate) options: SignalOptions,
     /// What the page itself says, where its bytes were read again; else the raw texts of the record speak for it.
@@ -49,6 +51,7 @@ impl<'a> SiteSaid<'a> {
             agents: if self.agents_hang_on_query(path) { &none.agents } else { self.agents },
             tdmrep: self.tdmrep.filter(|file| !file.hangs_on_query(path)),
             others: others.collect(),
+            lifted: self.lifted,
             options: self.options,
             page: self.page,
         }
@@ -78,7 +81,9 @@ impl<'a> SiteSaid<'a> {
 
     /// Of robots.txt, and what does not change with the answer.
     fn without_tdmrep(&self, target: &[u8]) -> Preferences {
-        RobotsReading::preferences(self.rules, target, self.options)
+        let read = if self.lifted { RobotsReading::despite_refusal } else { RobotsReading::of_usage };
+        read(self.rules, target, self.options)
+            .preferences
             .with(self.policies.denials(target))
             .with(self.agents.denials(target, self.options))
             .with(self.others.clone())

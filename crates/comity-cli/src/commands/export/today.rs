@@ -80,15 +80,16 @@ impl Answered {
         Self { robots, digest, tdmrep, dialect, compiled: None, policies, agents, options }
     }
 
-    /// What it says beside the answer, `others` included. Its rules were compiled before.
-    fn said(&self, others: Vec<Statement>) -> Option<audit::SiteSaid<'_>> {
+    /// What it says beside the answer, `others` included; `lifted` where a refusal of access does not count. Its rules were compiled
+    /// before.
+    fn said(&self, others: Vec<Statement>, lifted: bool) -> Option<audit::SiteSaid<'_>> {
         let (_, rules) = self.compiled.as_ref()?;
         let tdmrep = match &self.tdmrep {
             TdmToday::File(file, _) => Some(file),
             TdmToday::Silent | TdmToday::Unknown => None,
         };
         let (policies, agents, options) = (&self.policies, &self.agents, self.options);
-        Some(audit::SiteSaid { rules, policies, agents, tdmrep, others, options, page: None })
+        Some(audit::SiteSaid { rules, policies, agents, tdmrep, others, lifted, options, page: None })
     }
 
     fn rules(&mut self, tokens: &[String]) -> &RuleSet {
@@ -129,6 +130,8 @@ impl Today {
                 knows_rules |= like.is_some();
                 target = like.map_or(target, Cow::Owned);
             }
+            // With a query, if with none that is known: a line for the bare path is not meant.
+            _ if exceptions.access && record.query.is_some() => target = Cow::Owned([&*target, b"?"].concat()),
             _ if exceptions.access => {}
             Access::Refused(rule) => return Now::Denied(refused(rule.as_ref(), digest)),
             Access::Unknown => return Now::Unknown,
@@ -137,7 +140,7 @@ impl Today {
             return Now::Open;
         }
         // What ai.txt, licences and reviewed terms said stands in the record.
-        let Some(said) = answered.said(audit::recorded(record)) else { return Now::Unknown };
+        let Some(said) = answered.said(audit::recorded(record), exceptions.access) else { return Now::Unknown };
         let path = audit::path(&record.url);
         let is_known = record.query.is_none() || !said.hangs_on_query(&path);
         let none = audit::NoWords::of(&said);
