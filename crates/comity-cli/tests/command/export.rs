@@ -416,9 +416,10 @@ fn of_a_changed_directory_none_is_made_and_the_same_crawl_gives_the_same_files()
 
 /// A page that an override opened is judged by what its group says of uses today, whether or not the site refuses it still, and
 /// with a query where it had one, known or not.
-async fn overridden(form: &str, at: &str, today: &str) -> bool {
+async fn overridden(lifts: &str, form: &str, at: &str, today: &str) -> bool {
     let home = TempDir::new().unwrap();
-    let answers = ["User-agent: *\nDisallow: /p\n", today].map(Answer::text);
+    let first = if lifts == RULES { Answer::text("User-agent: *\nDisallow: /p\n") } else { Answer::status(503) };
+    let answers = [first, Answer::text(today)];
     let site = Site::new().name("a.test").robots_answers(answers).page(at, Answer::text("words"));
     let served = Web::builder(3).site(site).build().unwrap().serve_names().await.unwrap();
     let config = home.path().join(".config/comity");
@@ -428,7 +429,7 @@ async fn overridden(form: &str, at: &str, today: &str) -> bool {
         "[agent]\nname = \"MyBot/1.0\"\ncontact = \"a@example.com\"\n[archive]\nmin_free = \"1MB\"\nquery = \"{form}\"\n\
          [politeness]\ndelay = \"100ms\"\n[fetch]\nallow_addresses = [\"127.0.0.0/8\"]\n\
          [fetch.resolve]\n\"a.test\" = \"127.0.0.1\"\n\
-         [[override]]\norigins = [\"http://a.test:{port}\"]\nscope = [\"robots\"]\nbasis = \"own_site\"\n\
+         [[override]]\norigins = [\"http://a.test:{port}\"]\n{lifts}\nbasis = \"own_site\"\n\
          justification = \"it is our own site, we may\"\napproved_by = \"Ann\"\ncreated = 2026-11-01\nexpires = 2027-06-01\n"
     );
     fs::write(config.join("config.toml"), text).unwrap();
@@ -438,6 +439,17 @@ async fn overridden(form: &str, at: &str, today: &str) -> bool {
     crawled.run(&words.map(str::to_owned)).await;
     let export = crawled.export("ai-train", "today", &["--recheck", "--strict", "--format", "jsonl"]).await;
     !export.pages.is_empty()
+}
+
+/// An override that lifts rules.
+const RULES: &str = "scope = [\"robots\"]";
+/// One that lifts a file that cannot be had, and no rule.
+const ABSENCE: &str = "scope = []\nrobots_5xx_as_404 = true";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_override_for_a_file_that_was_not_to_be_had_lifts_no_rule_of_today() {
+    assert!(!overridden(ABSENCE, "keep", "/p", "User-agent: *\nDisallow: /p\n").await);
+    assert!(overridden(ABSENCE, "keep", "/p", "User-agent: *\nDisallow: /q\n").await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -452,6 +464,6 @@ async fn what_an_override_opened_is_held_to_what_is_said_of_its_use_today() {
     ];
     for (form, at, today, is_exported) in rows {
         let today = format!("User-agent: *\n{today}");
-        assert_eq!(overridden(form, at, &today).await, is_exported, "{form} {at} {today}");
+        assert_eq!(overridden(RULES, form, at, &today).await, is_exported, "{form} {at} {today}");
     }
 }

@@ -174,3 +174,17 @@ fn a_refusal_for_its_query_is_not_held_against_what_is_said_of_uses() {
         assert_eq!(found, None, "{form}");
     }
 }
+
+/// What is odd may hang on the query where no word of uses does: who wrote none is not accused of having seen another oddity.
+#[test]
+fn groups_that_answer_differently_for_some_queries_accuse_nobody() {
+    let robots =
+        "User-agent: *\nContent-Usage: train-ai=y\nUser-agent: other\nAllow: /page?\n\nUser-agent: *\nDisallow: /*?a\n";
+    for (at, form) in [("/page?b=1", "keep"), ("/page?b=1", "drop"), ("/page?b=1", "hash"), ("/page", "drop")] {
+        let terms = Terms { purposes: vec!["search"], level: None, form, denies_by_others: false };
+        let page = Answer::status(200).content("text/html", "<p>words");
+        let site = Site::new().name("a.test").robots(robots.to_owned()).page("/", Answer::page([Target::here(at)]));
+        let found = accused(site.page(at, page), &terms);
+        assert!(found.is_none(), "{at} {form}: {found:?}");
+    }
+}

@@ -200,7 +200,8 @@ impl Exceptions {
         let (mut access, mut usage) = (false, false);
         let Some(decision) = &record.decision else { return Ok(Self { access, usage }) };
         if let Some(found) = &decision.r#override {
-            access = found.lifted.iter().any(|lifted| lifted.scope.starts_with("robots"));
+            // `robots_5xx_as_404` lifts no rule: it stood in for a file that could not be had.
+            access = found.lifted.iter().any(|lifted| lifted.scope == "robots");
             usage = found.lifted.iter().any(|lifted| lifted.scope == "signals");
             if ended(&found.expires) && (access || usage) {
                 return Err(Why::new("override.expired"));
