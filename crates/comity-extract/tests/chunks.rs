@@ -94,10 +94,11 @@ fn content_type() -> impl Strategy<Value = Option<&'static str>> {
 #[test]
 fn characters_are_cut_nowhere() {
     type Wrap = fn(&str) -> String;
-    let wraps: [(&str, Wrap); 3] = [
+    let wraps: [(&str, Wrap); 4] = [
         ("title", |text| format!("<title>{text}</title>")),
         ("running text", |text| format!("<p>http://x.test/{text} <a href=/a>")),
         ("licence", |text| format!("<script type=application/rsl+xml>{text}</script>")),
+        ("comment in a licence", |text| format!("<script type=application/rsl+xml><!-- {text} <b> --></script>")),
     ];
     for (what, wrap) in wraps {
         for character in ["é", "日", "🦀"] {

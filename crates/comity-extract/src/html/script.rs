@@ -95,8 +95,9 @@ fn escaped(state: Script, bytes: &[u8]) -> Next {
             _ => {}
         }
     }
-    // What may be the dashes of an end is looked at again.
-    Next::More(bytes.len().saturating_sub(2))
+    // What may be the dashes of an end is looked at again, and nothing else: no character is cut.
+    let dashes = bytes.iter().rev().take(2).take_while(|byte| **byte == b'-').count();
+    Next::More(bytes.len() - dashes)
 }
 
 /// Whether a tag of that name starts here, up to the character behind the name.
