@@ -194,6 +194,10 @@ fn killed_at_any_instant_it_loses_nothing_and_repeats_what_was_in_flight() {
 #[test]
 fn killed_with_garbage_at_the_end_of_its_log_it_goes_on() {
     survives(|path| {
+        // A kill before the first line may leave no store yet, and then no log.
+        if !path.exists() {
+            return;
+        }
         let log = youngest_log(path);
         let end = end_of_data(&log);
         let mut file = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
