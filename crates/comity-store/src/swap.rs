@@ -27,8 +27,14 @@ pub fn copy_of(path: &Path) -> PathBuf {
 /// Removes what an earlier try left where the copy of a store is made.
 ///
 /// # Errors
-/// When that cannot be removed.
+/// When that cannot be removed, and where the store is a symbolic link: the link would be put elsewhere and taken away, and what
+/// it leads to would stay.
 pub fn begin(path: &Path) -> io::Result<PathBuf> {
+    if std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return Err(io::Error::other(
+            "it is a symbolic link, and what it leads to would stay: put the folder itself in its place first",
+        ));
+    }
     let copy = copy_of(path);
     crate::missing_is_fine(std::fs::remove_dir_all(&copy)).map(|()| copy)
 }
@@ -184,6 +190,18 @@ mod tests {
             assert_eq!(is_between(&path), step == 2 || step == 3);
             assert_eq!(finished(dir.path()), whole, "step {step}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_refused_before_anything_is_done() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (dir.path().join(STORE), dir.path().join("elsewhere"));
+        folder(&elsewhere, "old");
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert!(begin(&path).unwrap_err().to_string().contains("symbolic link"));
+        assert_eq!(std::fs::read_to_string(path.join("rows")).unwrap(), "old");
+        assert!(!copy_of(&path).exists());
     }
 
     #[test]

@@ -317,8 +317,8 @@ fn tables(path: &Path) -> Result<Tables, fjall::Error> {
 /// As long as the engine waits, twice, for a lock of its own.
 const A_LOOK: Duration = Duration::from_millis(100);
 
-/// Takes a directory for this process. Whoever only looks something up has it for a moment, and is waited for: a crawl that begins just then
-/// is not refused.
+/// Takes a directory for this process. Whoever only looks something up has it for a moment where it holds few origins, and is waited for. Of
+/// many a look takes seconds, since it opens the directory as everybody does: a crawl that begins just then is refused.
 fn hold(path: &Path) -> Result<Hold, StateError> {
     for is_last in [false, false, true] {
         match Hold::take(path).map_err(|error| moved(path, error))? {
