@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -103,7 +104,8 @@ impl SharedArchive {
 
     /// Hands an outcome over, and tells what became of it once that is known: as [`SharedArchive::append`] gives it. Does not wait
     /// for a turn that another thread has, which stores it then; otherwise this thread stores what waits. Whichever
-    /// thread it is calls `tell`, which may not block; it is dropped without a call where a thread panicked over the event.
+    /// thread it is calls `tell`, which may not block, nor hand over another event; it is dropped without a call where a thread
+    /// panicked over the event. One that panics does so in that thread, once all others were told.
     ///
     /// The caller bounds how many it hands over before they are acknowledged: they wait in memory.
     pub fn hand_over(
@@ -151,6 +153,12 @@ impl Turns {
     /// gave it back, and whoever asks is counted until it has it, and looks then. One that panics tells all that wait once its turn is
     /// free, and poisons it: who comes later finds that, and tells its own.
     fn serve(&self) {
+        let mut panicked = None;
+        self.store_all(&mut |stored| panicked = panicked.take().or(tell_all(stored)));
+        go_on(panicked);
+    }
+
+    fn store_all(&self, tell: &mut dyn FnMut(Vec<(Waiting, Outcome)>)) {
         let _told = AllTold(self);
         while !lock(&self.waiting).is_empty() && self.asking.load(Ordering::SeqCst) == 0 {
             let stored = match self.archive.try_lock() {
@@ -163,7 +171,7 @@ impl Turns {
                 }
             };
             // The turn is over: nobody waits for those who are told.
-            stored.into_iter().for_each(|(one, outcome)| one.tell(outcome));
+            tell(stored);
         }
     }
 
@@ -194,8 +202,9 @@ impl Turns {
             stored = self.store(archive.as_mut());
             done
         });
-        stored.into_iter().for_each(|(one, outcome)| one.tell(outcome));
+        let panicked = tell_all(stored);
         self.hand_on();
+        go_on(panicked);
         done
     }
 
@@ -226,7 +235,7 @@ impl Turns {
             stored = self.store(archive.as_mut());
             archive.take().map_or(Ok(()), |archive| archive.close().map(drop))
         });
-        stored.into_iter().for_each(|(one, outcome)| one.tell(outcome));
+        go_on(tell_all(stored));
         closed
     }
 
@@ -236,13 +245,30 @@ impl Turns {
     }
 }
 
+/// What a panic left.
+type Panicked = Box<dyn std::any::Any + Send>;
+
+/// Tells each what became of it: who panics over its own outcome keeps nobody else from theirs. Gives the first panic.
+fn tell_all(stored: Vec<(Waiting, Outcome)>) -> Option<Panicked> {
+    let tell = |(one, outcome): (Waiting, Outcome)| catch_unwind(AssertUnwindSafe(|| one.tell(outcome))).err();
+    stored.into_iter().filter_map(tell).fold(None, |first, panicked| first.or(Some(panicked)))
+}
+
+/// Lets a panic go on where everybody else was told.
+fn go_on(panicked: Option<Panicked>) {
+    if let Some(panicked) = panicked {
+        resume_unwind(panicked);
+    }
+}
+
 /// A thread that has the turn leaves nobody waiting behind it, not even where it panics.
 struct AllTold<'a>(&'a Turns);
 
 impl Drop for AllTold<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.refused().into_iter().for_each(|(one, outcome)| one.tell(outcome));
+        // In its turn: nothing is written after that.
+        if std::thread::panicking() && self.0.archive.is_poisoned() {
+            drop(tell_all(self.0.refused()));
         }
     }
 }

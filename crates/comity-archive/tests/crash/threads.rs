@@ -250,3 +250,33 @@ fn a_sync_comes_back_while_others_go_on() {
         stop.store(true, Ordering::Relaxed);
     });
 }
+
+/// Who panics over its own outcome keeps nobody else from theirs: what is stored is told as stored.
+#[test]
+fn one_that_panics_when_it_is_told_is_alone_with_it() {
+    let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(SlowDisk));
+    let archive =
+        Archive::create_on(disk, dir.path(), config(), Arc::new(StillClock), SeededEntropy::boxed(1)).unwrap();
+    let shared = SharedArchive::new(archive, SeededEntropy::boxed(2)).unwrap();
+    let prepared: Vec<_> = (0..40).map(|n| shared.prepare(event(n, 9)).unwrap()).collect();
+    let (stored, panicked) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for (n, one) in prepared.into_iter().enumerate() {
+            let (shared, stored, panicked) = (&shared, &stored, &panicked);
+            scope.spawn(move || {
+                let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match n % 20 {
+                    10 => shared.hand_over(one, |_| panic!("over its own outcome")),
+                    _ => assert!(shared.append(one).unwrap().is_some()),
+                }));
+                // Whoever has the turn tells the others, too, and is the one that the panic goes on in.
+                let count = if told.is_ok() { stored } else { panicked };
+                count.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+    });
+    let (stored, panicked) = (stored.load(Ordering::SeqCst), panicked.load(Ordering::SeqCst));
+    assert!(panicked <= 2 && stored >= 38, "{stored} told, {panicked} panicked");
+    assert_eq!(shared.append(shared.prepare(event(40, 9)).unwrap()).unwrap().map(|stored| stored.seq), Some(40));
+    shared.close().unwrap();
+    assert_eq!(lines(dir.path()).len(), 41);
+}
