@@ -53,6 +53,11 @@ impl From<Exit> for ExitCode {
 }
 
 impl Failure {
+    /// A folder that is no crawl's.
+    pub(crate) fn no_crawl(dir: &Path) -> Self {
+        Self::usage(format!("{} holds no crawl", dir.display())).hint("give the folder that `comity crawl --dir` wrote")
+    }
+
     /// Usage or configuration: exit 2.
     pub(crate) fn usage(cause: impl Into<String>) -> Self {
         Self { code: 2, causes: vec![cause.into()], hint: None }

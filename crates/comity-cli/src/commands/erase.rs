@@ -115,8 +115,7 @@ fn is_crawl(dir: &Path) -> Result<(), Failure> {
     if dir.join("crawl.toml").is_file() {
         return Ok(());
     }
-    Err(Failure::usage(format!("{} holds no crawl", dir.display()))
-        .hint("give the folder that `comity crawl --dir` wrote"))
+    Err(Failure::no_crawl(dir))
 }
 
 fn named(args: &EraseArgs) -> Result<Named, Failure> {

@@ -11,7 +11,7 @@ pub(crate) fn run(dir: &Path, args: &TableArgs) -> Result<Exit, Failure> {
     let TableArgs { parquet, all } = args;
     let _held = super::erase::reading(dir)?;
     if !dir.join("records").is_dir() {
-        return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
+        return Err(Failure::no_crawl(dir));
     }
     let which = if *all { TableRows::All } else { TableRows::Captures };
     let report = write_table(dir, parquet, which).map_err(|error| match error {

@@ -92,7 +92,7 @@ fn own_file(dir: &Path) -> Result<PathBuf, Failure> {
     if dir.join("crawl.toml").is_file() {
         return Ok(own_optouts(dir));
     }
-    Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"))
+    Err(Failure::no_crawl(dir))
 }
 
 /// Where a crawl was named that runs: returns when it obeys, and nothing is open to those who are opted out.

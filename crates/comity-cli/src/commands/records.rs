@@ -9,8 +9,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(args: &RecordsArgs) -> Result<Exit, Failure> {
     let dir = &args.dir;
     if !dir.join("records").is_dir() {
-        return Err(Failure::usage(format!("{} holds no crawl", dir.display()))
-            .hint("give the folder that `comity crawl --dir` wrote"));
+        return Err(Failure::no_crawl(dir));
     }
     none_begun(dir)?;
     let mut reader = read_records(dir).map_err(|e| Failure::storage(e.to_string()))?;

@@ -17,8 +17,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     let dir = &args.dir;
     if !dir.join("records").is_dir() && !dir.join("crawl.toml").is_file() {
-        return Err(Failure::usage(format!("{} holds no crawl", dir.display()))
-            .hint("give the folder that `comity crawl --dir` wrote"));
+        return Err(Failure::no_crawl(dir));
     }
     let key = args.key.as_deref().map(public_key).transpose()?;
     let clock = SystemClock::new();

@@ -78,7 +78,7 @@ fn a_robots_txt_that_was_cut_is_told_with_what_it_decided() {
     let site = Site::new().robots(long).page("/secret", Answer::page(["/"]));
     let crawled = Crawled::of(site, "/secret", 0);
     let told = crawled.explain("/secret");
-    assert!(told.contains("fetched, ok") && told.contains("the first 512000 bytes of it"), "{told}");
+    assert!(told.contains("fetched, ok") && told.contains("512000 bytes are read at most"), "{told}");
 }
 
 #[test]

@@ -243,21 +243,18 @@ fn seeds(file: &ConfigFile) -> Result<Vec<CrawlUrl>, ConfigError> {
     let (mut seeds, mut known) = (Vec::new(), HashSet::new());
     for text in file.crawl.seeds.as_deref().unwrap_or_default() {
         let seed = CrawlUrl::parse(text).map_err(|error| {
-            let hint = match text {
-                text if text.contains("://") => "seeds are http or https URLs",
-                text if text.ends_with(".toml") => "a configuration file is given with --config",
-                _ => "did you leave out https:// ?",
-            };
+            let hints =
+                [("://", "seeds are http or https URLs"), (".toml", "a configuration file is given with --config")];
+            let hint =
+                hints.iter().find(|(part, _)| text.contains(part)).map_or("did you leave out https:// ?", |one| one.1);
             ConfigError::new(format!("{text:?}: {error}")).at("seed").hint(hint)
         })?;
         if known.insert(seed.clone()) {
             seeds.push(seed);
         }
     }
-    if seeds.is_empty() {
-        return Err(ConfigError::new("no seed: nowhere to begin").at("[crawl] seeds").hint("give at least one URL"));
-    }
-    Ok(seeds)
+    let none = || ConfigError::new("no seed: nowhere to begin").at("[crawl] seeds").hint("give at least one URL");
+    if seeds.is_empty() { Err(none()) } else { Ok(seeds) }
 }
 
 fn scope(file: &ConfigFile) -> Result<Scope, ConfigError> {

@@ -37,8 +37,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(args: &AuditArgs) -> Result<Exit, Failure> {
     let dir = &args.dir;
     if !dir.join("records").is_dir() {
-        return Err(Failure::usage(format!("{} holds no crawl", dir.display()))
-            .hint("give the folder that `comity crawl --dir` wrote"));
+        return Err(Failure::no_crawl(dir));
     }
     if !dir.join("warc").is_dir() {
         return Err(Failure::usage(format!("{} holds no WARC files", dir.display()))

@@ -19,7 +19,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(args: &DossierArgs) -> Result<Exit, Failure> {
     let DossierArgs { dir, with_others, .. } = args;
     if !dir.join("records").is_dir() {
-        return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
+        return Err(Failure::no_crawl(dir));
     }
     let _held = reading(dir)?;
     let origin = origin(&args.origin)?;

@@ -90,7 +90,7 @@ fn each_line(
     mut each: impl FnMut(&comity_archive::Line, Option<Record>),
 ) -> Result<(), Failure> {
     if !dir.join("records").is_dir() {
-        return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
+        return Err(Failure::no_crawl(dir));
     }
     for line in read_records(dir).map_err(|e| Failure::storage(e.to_string()))? {
         let line = line.map_err(|e| Failure::storage(e.to_string()))?;

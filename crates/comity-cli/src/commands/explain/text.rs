@@ -57,11 +57,10 @@ fn decision(found: &Found, facts: &mut Facts) {
     let fetched = robots.fetched.as_deref().map(|at| format!(", fetched {at}")).unwrap_or_default();
     say("robots", format!("{}/robots.txt: {}{status}{fetched}", robots.for_origin, robots.state));
     if let Some(digest) = &robots.digest {
-        // Records do not say it: a copy of exactly so many bytes is one that was cut, but for one file in as many.
-        let cut = if robots.bytes >= MAX_BYTES as u64 {
-            format!(
-                ": the first {MAX_BYTES} bytes of it, and no reader has to read more; what stands behind was not read"
-            )
+        // Records do not say whether a file went on behind that.
+        let is_longest = robots.bytes >= MAX_BYTES as u64;
+        let cut = if is_longest {
+            format!("; {MAX_BYTES} bytes are read at most, what is behind them was not")
         } else {
             String::new()
         };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use comity::config::{ConfigFile, CrawlConfig};
 use comity::control::own_optouts;
-use comity::policy::{Clock as _, WallTime};
+use comity::policy::{Clock as _, Floor, WallTime};
 use comity_gate::{OptOutReading, RememberedOrigin, StateDir};
 use comity_robots::RuleSet;
 use comity_url::{CrawlUrl, Origin};
@@ -47,7 +47,7 @@ pub(crate) fn robots_faults(dir: &Path, origins: &[String]) -> Vec<Option<String
             Some(failing) => {
                 Some(format!("robots.txt unreachable ({}, {})", failing.cause, many(failing.attempts.into(), "try")))
             }
-            None => asks_too_much(&state, &config, &origin),
+            None => asks_too_much(&state, (&config, now), &origin),
         }
     };
     origins.iter().map(fault).collect()
@@ -64,7 +64,7 @@ fn clocks(dir: &Path, config: &CrawlConfig, url: &CrawlUrl, now: WallTime) -> Ve
     let Some(state) = state_folder(dir, config) else { return Vec::new() };
     let look = |state: StateDir| {
         let found = state.look_up(url.origin())?;
-        Ok((found, asks_too_much(&state, config, url.origin())))
+        Ok((found, asks_too_much(&state, (config, now), url.origin())))
     };
     match StateDir::open(&state, now).and_then(look) {
         Ok((found, too_much)) => {
@@ -78,8 +78,11 @@ fn clocks(dir: &Path, config: &CrawlConfig, url: &CrawlUrl, now: WallTime) -> Ve
     }
 }
 
-/// A Crawl-delay above the longest that is kept: no run of the crawl asks for anything.
-fn asks_too_much(state: &StateDir, config: &CrawlConfig, origin: &Origin) -> Option<String> {
+/// A Crawl-delay above the longest that is kept: no run of the crawl asks for anything, but under an override of the rate.
+fn asks_too_much(state: &StateDir, (config, now): (&CrawlConfig, WallTime), origin: &Origin) -> Option<String> {
+    if config.overrides.floor(origin, now) == Floor::AsSet {
+        return None;
+    }
     let tokens: Vec<&str> = config.identity.tokens().iter().map(AsRef::as_ref).collect();
     let copies = state.last_copies(origin).ok()?;
     let asked = copies.iter().filter_map(|copy| RuleSet::parse(copy, &tokens, config.robots.dialect).crawl_delay());

@@ -32,9 +32,7 @@ use crate::exit::{Exit, Failure};
 /// Reads the chain, asks where it is told to, and writes the folder: as a whole, or not at all.
 pub(crate) fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     if !args.dir.join("records").is_dir() {
-        return Err(
-            Failure::usage(format!("{} holds no crawl", args.dir.display())).hint("give the folder of the crawl")
-        );
+        return Err(Failure::no_crawl(&args.dir));
     }
     let _held = reading(&args.dir)?;
     let folder = Folder::create(&args.out)?;

@@ -39,7 +39,7 @@ const MOST_ORIGINS: u64 = 1_000_000;
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let dir = &args.dir;
     if !dir.join("records").is_dir() {
-        return Err(Failure::usage(format!("{} holds no crawl", dir.display())).hint("give the folder of the crawl"));
+        return Err(Failure::no_crawl(dir));
     }
     none_begun(dir)?;
     if !args.policy && !args.public_summary {

@@ -62,12 +62,16 @@ pub(super) fn parse_origin(text: &str) -> Result<Origin, Failure> {
 
 /// True for what a robots.txt can speak about.
 pub(super) fn is_path_or_url(text: &str) -> bool {
-    text.starts_with('/') && !text.starts_with("//") || CrawlUrl::parse(text).is_ok()
+    is_path(text) || CrawlUrl::parse(text).is_ok()
+}
+
+fn is_path(text: &str) -> bool {
+    text.starts_with('/') && !text.starts_with("//")
 }
 
 /// True when `url` belongs to `origin`; a bare path belongs to whatever origin was named.
 pub(super) fn governs(origin: &Origin, url: &str) -> bool {
-    (url.starts_with('/') && !url.starts_with("//")) || CrawlUrl::parse(url).is_ok_and(|url| url.origin() == origin)
+    is_path(url) || CrawlUrl::parse(url).is_ok_and(|url| url.origin() == origin)
 }
 
 #[cfg(test)]
